@@ -1,3 +1,3 @@
-"""The texts of the pages and their translation: `python -m catalogue` after a text has changed."""
+"""Texts of the pages and their translation. Run `python -m catalogue` after a text has changed."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The catalogue of Simplified Chinese: a file to edit, and the compiled one that pages read."""
+"""The catalogue of Simplified Chinese: the .po file to edit, and the compiled .mo file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FOLDER = ROOT / "locale" / "zh_Hans" / "LC_MESSAGES"
 EDITED = FOLDER / "django.po"
 COMPILED = FOLDER / "django.mo"
 _HEADER = "# Toolgauge in Simplified Chinese. The words to use are in docs/glossary-zh.md."
-# No day of a change is kept here: version control knows it, and the files change with texts only.
+# A constant date, so that the files change only when a text does.
 _DAY = datetime(2026, 1, 1, tzinfo=UTC)
 
 
@@ -46,45 +46,43 @@ def read_catalogue() -> Catalog:
 
 
 def merge_messages(old: Catalog, messages: Mapping[Message, tuple[str, ...]]) -> Catalog:
-    """The catalogue for these texts: what was translated stays, the rest is empty."""
+    """The catalogue for these messages: existing translations stay, the others are empty."""
     new = empty_catalogue()
     for message, files in messages.items():
-        known = find_entry(old, message)
+        entry = find_entry(old, message)
         new.add(
-            _id(message),
-            known.string if known and not known.fuzzy else None,
+            _message_id(message),
+            entry.string if entry and not entry.fuzzy else None,
             locations=[(name, 0) for name in files],
             context=message.context or None,
-            user_comments=known.user_comments if known else (),
+            user_comments=entry.user_comments if entry else (),
         )
     return new
 
 
 def find_entry(catalog: Catalog, message: Message) -> Entry | None:
-    found = catalog.get(message.singular, message.context or None)
-    return found if found is not None and found.id == _id(message) else None
+    entry = catalog.get(message.singular, message.context or None)
+    return entry if entry is not None and entry.id == _message_id(message) else None
 
 
 def write_po_file(catalog: Catalog) -> bytes:
-    """The file that translators edit."""
     file = BytesIO()
     write_po(file, catalog, width=0, include_lineno=False, ignore_obsolete=True)
     return file.getvalue()
 
 
 def write_mo_file(catalog: Catalog) -> bytes:
-    """The file that pages read."""
     file = BytesIO()
     write_mo(file, catalog)
     return file.getvalue()
 
 
 def read_mo_file(file: bytes) -> dict[str, str]:
-    """What a compiled file says, without the name of the program that wrote it."""
-    said = GNUTranslations(BytesIO(file))
-    texts: dict[str, str] = said._catalog  # type: ignore[attr-defined]  # there is no public way
+    """The texts of a compiled file, without its header."""
+    translations = GNUTranslations(BytesIO(file))
+    texts: dict[str, str] = translations._catalog  # type: ignore[attr-defined]  # there is no public way
     return {str(key): text for key, text in texts.items() if key}
 
 
-def _id(message: Message) -> str | tuple[str, str]:
+def _message_id(message: Message) -> str | tuple[str, str]:
     return (message.singular, message.plural) if message.plural else message.singular

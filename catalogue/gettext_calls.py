@@ -1,4 +1,4 @@
-"""Calls of gettext and its kin: what is a text in their arguments."""
+"""Finds the translatable texts in calls of gettext and related functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from catalogue.message import Message
 
-# For each name the parts of a message, in the order of its arguments.
+# Per function, the parts of a message in the order of its arguments.
 _PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "_": ("singular",),
@@ -22,7 +22,7 @@ _PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "pgettext": ("context", "singular"),
         "pgettext_lazy": ("context", "singular"),
         "npgettext": ("context", "singular", "plural"),
-        # Of the protocol library, which knows no languages: pages tell what its errors say.
+        # The protocol library does not translate; pages translate the messages of its errors.
         "EgressDenied": ("singular",),
         "TargetError": ("singular",),
     }
@@ -30,41 +30,43 @@ _PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 
 class NotALiteral(Exception):
-    """A text that is put together where it is translated, so that no catalogue can hold it."""
+    """A text that is built at run time, so that no catalogue can contain it."""
 
 
 class UnknownName(Exception):
-    """A function of gettext under a name that is not looked for: its texts would be missed."""
+    """A gettext function imported under a name that is not in `_PARTS`: texts would be missed."""
 
 
 def find_messages(tree: ast.AST) -> Iterator[Message]:
-    """Every text in every call; a text that comes out of a variable was marked elsewhere."""
+    """Every literal text in every call; a variable's text was marked elsewhere."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module == "django.utils.translation":
             _check_names(node)
-        if isinstance(node, ast.Call) and (parts := _PARTS.get(_name(node.func))):
-            found = _literals(node, len(parts))
-            if found:
-                yield Message(**dict(zip(parts, found, strict=True)))
+        if isinstance(node, ast.Call) and (parts := _PARTS.get(_called_name(node.func))):
+            literals = _literal_arguments(node, len(parts))
+            if literals:
+                yield Message(**dict(zip(parts, literals, strict=True)))
 
 
-def _check_names(imported: ast.ImportFrom) -> None:
-    for each in imported.names:
-        if "gettext" in each.name and (each.asname or each.name) not in _PARTS:
-            raise UnknownName(f"line {imported.lineno}: {ast.unparse(imported)}")
+def _check_names(node: ast.ImportFrom) -> None:
+    for alias in node.names:
+        if "gettext" in alias.name and (alias.asname or alias.name) not in _PARTS:
+            raise UnknownName(f"line {node.lineno}: {ast.unparse(node)}")
 
 
-def _name(called: ast.expr) -> str:
-    if isinstance(called, ast.Attribute):
-        return called.attr
-    return called.id if isinstance(called, ast.Name) else ""
+def _called_name(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute):
+        return function.attr
+    return function.id if isinstance(function, ast.Name) else ""
 
 
-def _literals(call: ast.Call, count: int) -> list[str]:
-    given = call.args[:count]
-    built = [arg for arg in given if isinstance(arg, ast.JoinedStr | ast.BinOp)]
+def _literal_arguments(call: ast.Call, count: int) -> list[str]:
+    arguments = call.args[:count]
+    built = [argument for argument in arguments if isinstance(argument, ast.JoinedStr | ast.BinOp)]
     if built:
         raise NotALiteral(f"line {call.lineno}: {ast.unparse(call)}")
     return [
-        arg.value for arg in given if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
+        argument.value
+        for argument in arguments
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
     ]

@@ -1,4 +1,4 @@
-"""One text that people read, as it stands in the sources."""
+"""A translatable text of the sources."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class Message:
-    """`plural` is empty where nothing is counted, `context` where one meaning is all there is."""
+    """`plural` is empty without a count, `context` if the text has only one meaning."""
 
     singular: str
     plural: str = ""

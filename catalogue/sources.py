@@ -1,4 +1,4 @@
-"""All texts of the project, with the files in which they stand."""
+"""All translatable texts of the project, with their files."""
 
 from __future__ import annotations
 
@@ -30,13 +30,15 @@ _CALL = re.compile(
 
 @cache
 def collect_messages() -> dict[Message, tuple[str, ...]]:
-    """Each text with its files, in an order that stays when lines move."""
-    found: dict[Message, set[str]] = {}
-    for path, each in _find_messages():
-        found.setdefault(each, set()).add(path)
+    """Each message with its files, in an order that does not depend on line numbers."""
+    files_by_message: dict[Message, set[str]] = {}
+    for path, message in _messages_by_file():
+        files_by_message.setdefault(message, set()).add(path)
     return {
-        each: tuple(sorted(files))
-        for each, files in sorted(found.items(), key=lambda item: (min(item[1]), item[0]))
+        message: tuple(sorted(files))
+        for message, files in sorted(
+            files_by_message.items(), key=lambda item: (min(item[1]), item[0])
+        )
     }
 
 
@@ -49,15 +51,15 @@ def python_messages(source: str) -> Iterator[Message]:
     return find_messages(ast.parse(source))
 
 
-def _find_messages() -> Iterator[tuple[str, Message]]:
-    # The protocol library knows no languages; pages tell its questions.
+def _messages_by_file() -> Iterator[tuple[str, Message]]:
+    # The protocol library does not translate; pages translate its questions.
     yield from (("probes/suite", Message(probe.question)) for probe in PROBES.values())
     pages = sorted(ROOT.glob("templates/**/*.html"))
     modules = sorted(path for name in _SOURCES for path in ROOT.glob(name))
     for path in [*pages, *modules]:
-        read = template_messages if path.suffix == ".html" else python_messages
+        find = template_messages if path.suffix == ".html" else python_messages
         name = path.relative_to(ROOT).as_posix()
         try:
-            yield from ((name, each) for each in read(path.read_text(encoding="utf-8")))
+            yield from ((name, message) for message in find(path.read_text(encoding="utf-8")))
         except NotALiteral as exc:
             raise NotALiteral(f"{name}, {exc}") from exc

@@ -1,4 +1,4 @@
-"""What is wrong with a translation, as far as a machine can tell."""
+"""Automatic checks of translations."""
 
 from __future__ import annotations
 
@@ -12,33 +12,33 @@ from catalogue.chinese import find_entry
 from catalogue.message import Message
 
 # {name}, %(name)s, %%, %{y} of charts, <b> and </b>
-_KEPT = re.compile(r"%\{[^}]*\}|\{[^{}]*\}|%\([\w.]+\)[sd]|%%|</?[a-z][^>]*>")
+_MARKUP = re.compile(r"%\{[^}]*\}|\{[^{}]*\}|%\([\w.]+\)[sd]|%%|</?[a-z][^>]*>")
 _HAN = "[\u4e00-\u9fff]"
-_GLUED = re.compile(f"{_HAN}[A-Za-z0-9]|[A-Za-z0-9]{_HAN}")
-_NARROW = re.compile(f"{_HAN}[,;:!?]|{_HAN}\\.(?:$|\\s)")
+_MISSING_SPACE = re.compile(f"{_HAN}[A-Za-z0-9]|[A-Za-z0-9]{_HAN}")
+_ASCII_PUNCTUATION = re.compile(f"{_HAN}[,;:!?]|{_HAN}\\.(?:$|\\s)")
 
 
 def find_faults(catalog: Catalog, messages: Iterable[Message]) -> list[str]:
-    """One line for each text that is missing, left over, or does not fit its translation."""
-    wanted = set(messages)
-    said = [line for message in sorted(wanted) for line in _message_faults(catalog, message)]
-    kept = {(each.singular, each.context) for each in wanted}
+    """One line per text that is missing, obsolete, or does not fit its translation."""
+    expected = set(messages)
+    faults = [line for message in sorted(expected) for line in _message_faults(catalog, message)]
+    known = {(message.singular, message.context) for message in expected}
     for old in catalog:
         singular = old.id[0] if isinstance(old.id, tuple | list) else old.id
-        if singular and (singular, old.context or "") not in kept:
-            said.append(f"no longer in the sources: {singular!r}")
-    return said
+        if singular and (singular, old.context or "") not in known:
+            faults.append(f"no longer in the sources: {singular!r}")
+    return faults
 
 
 def _message_faults(catalog: Catalog, message: Message) -> Iterator[str]:
-    found = find_entry(catalog, message)
-    if found is None:
+    entry = find_entry(catalog, message)
+    if entry is None:
         yield f"not in the catalogue: {message.singular!r}"
-    elif found.fuzzy:
+    elif entry.fuzzy:
         yield f"fuzzy: {message.singular!r}"
     else:
-        told = found.string if isinstance(found.string, tuple | list) else (found.string,)
-        for text in told:
+        texts = entry.string if isinstance(entry.string, tuple | list) else (entry.string,)
+        for text in texts:
             yield from _text_faults(message, text or "")
 
 
@@ -47,20 +47,20 @@ def _text_faults(message: Message, text: str) -> Iterator[str]:
     if not text:
         yield f"not translated: {source!r}"
         return
-    if _kept(text) != _kept(source):
+    if _count_markup(text) != _count_markup(source):
         yield f"other placeholders or tags: {source!r} -> {text!r}"
     if text != text.strip() and source == source.strip():
         yield f"spaces at an end: {text!r}"
     if message.context.startswith("format of"):
         return
-    plain = _KEPT.sub("\x00", text)
-    if _GLUED.search(plain):
+    plain = _MARKUP.sub("\x00", text)
+    if _MISSING_SPACE.search(plain):
         yield f"no space between Chinese and Latin: {text!r}"
-    if _NARROW.search(plain):
+    if _ASCII_PUNCTUATION.search(plain):
         yield f"a narrow mark after Chinese: {text!r}"
 
 
-def _kept(text: str) -> Counter[str]:
-    """Placeholders once, however often they are named; tags as often as they stand there."""
-    found = _KEPT.findall(text)
-    return Counter({each: found.count(each) if each[0] == "<" else 1 for each in found})
+def _count_markup(text: str) -> Counter[str]:
+    """Count placeholders once, however often they occur, and tags as often as they occur."""
+    matches = _MARKUP.findall(text)
+    return Counter({match: matches.count(match) if match[0] == "<" else 1 for match in matches})

@@ -1,6 +1,6 @@
-"""`toolgauge audit verify`, `head` and `grant`: is the audit log whole, and who may write to it.
+"""`toolgauge audit verify`, `head` and `grant`: verify the audit log, and limit who may write it.
 
-Nothing of the project is imported before it is needed: `toolgauge --help` reads this file.
+Imports of the project are inside the functions: `toolgauge --help` loads this file.
 """
 
 from __future__ import annotations
@@ -18,34 +18,32 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `toolgauge audit` can be told."""
     jobs = parser.add_subparsers(title="jobs", metavar="JOB", required=True)
-    checking = jobs.add_parser("verify", help="check that the log is as it was written")
-    checking.add_argument(
+    verify_job = jobs.add_parser("verify", help="check that the log is as it was written")
+    verify_job.add_argument(
         "--expect",
         metavar="SEQ:HEX",
         help="a head that was kept elsewhere; the log must still lead to it",
     )
-    checking.add_argument("--json", action="store_true", help="the result as JSON")
-    checking.set_defaults(job=_verify)
+    verify_job.add_argument("--json", action="store_true", help="the result as JSON")
+    verify_job.set_defaults(job=_verify_log)
     jobs.add_parser("head", help="print the newest link, to be kept elsewhere").set_defaults(
-        job=_head
+        job=_print_head
     )
-    granting = jobs.add_parser(
+    grant_job = jobs.add_parser(
         "grant", help="let a database role run the product without a right over the log"
     )
-    granting.add_argument("role", metavar="ROLE", help="a role that can log in and owns nothing")
-    granting.set_defaults(job=_grant)
-    for job in (checking, granting, jobs.choices["head"]):
-        endpoints.add_data_dir(job)
+    grant_job.add_argument("role", metavar="ROLE", help="a role that can log in and owns nothing")
+    grant_job.set_defaults(job=_grant_role)
+    for job in (verify_job, grant_job, jobs.choices["head"]):
+        endpoints.add_data_dir_argument(job)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Do one of the jobs."""
-    return endpoints.with_database(options, options.job)
+    return endpoints.run_with_database(options, options.job)
 
 
-def _verify(options: argparse.Namespace) -> int:
+def _verify_log(options: argparse.Namespace) -> int:
     from dashboard.audit import chain
 
     try:
@@ -54,15 +52,17 @@ def _verify(options: argparse.Namespace) -> int:
         print_message(f"toolgauge audit verify: {exc}.")
         return USAGE
     verdict = chain.verify_chain(expect=expect)
-    _show(verdict)
+    _print_verdict(verdict)
     print_result(json.dumps(verdict.as_json(), indent=2) if options.json else str(verdict.head))
     return GOOD if verdict.is_good else BELOW
 
 
-def _show(verdict: ChainVerdict) -> None:
+def _print_verdict(verdict: ChainVerdict) -> None:
     for break_ in verdict.breaks:
         places = {"link": break_.seq, "entry": break_.entry}
-        where = ", ".join(f"{name} {at}" for name, at in places.items() if at is not None)
+        where = ", ".join(
+            f"{name} {number}" for name, number in places.items() if number is not None
+        )
         print_message(f"{break_.kind.value}: {where}: {break_.what}")
     if verdict.more:
         print_message("... and more.")
@@ -72,14 +72,14 @@ def _show(verdict: ChainVerdict) -> None:
         print_message("The audit log is broken.")
 
 
-def _head(options: argparse.Namespace) -> int:
+def _print_head(options: argparse.Namespace) -> int:
     from dashboard.audit import chain
 
     print_result(str(chain.read_head()))
     return GOOD
 
 
-def _grant(options: argparse.Namespace) -> int:
+def _grant_role(options: argparse.Namespace) -> int:
     from dashboard.audit import database_role
     from dashboard.core.errors import Refused
 

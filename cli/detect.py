@@ -1,6 +1,6 @@
-"""`toolgauge detect`: a history of runs in, what the detector says to each of them out.
+"""`toolgauge detect`: reads a history of runs and prints the detector's verdict on each.
 
-Nothing of the project is imported before it is needed: `toolgauge --help` reads this file.
+Imports of the project are inside the functions: `toolgauge --help` loads this file.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from probes.messages import JSON
 
 MAX_LINE = 1024 * 1024
-MOST = 10**9  # trials of a line; beyond it the likelihoods lose their digits
-PER_RUN = 10.0
-# Every six hours, and every five minutes.
+MAX_TRIALS = 10**9  # trials per line; beyond it the likelihoods lose precision
+DEFAULT_TRIALS_PER_RUN = 10.0
+# One run every six hours; one bucket of live traffic every five minutes.
 RUNS_PER_YEAR = {"probe": 1460.0, "live": 105_120.0}
 
 
 class BadInput(Exception):
-    """A line that cannot be understood; the text says what to do about it."""
+    """A line that cannot be parsed; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunCounts:
-    """One run of one metric."""
+    """The counts of one metric in one run."""
 
     t: str | float
     metric: str
@@ -42,7 +42,7 @@ class RunCounts:
 
 @dataclass(slots=True)
 class Backtest:
-    """Every metric of one history, each for itself."""
+    """The detector's series of each metric of a history."""
 
     lane: Lane
     log_threshold: float
@@ -67,31 +67,30 @@ class Backtest:
         from health.backtest import BacktestSeries
         from health.detector import Baseline
 
-        known = Baseline(*self.baseline) if self.baseline else None
-        # Of a baseline that is given only as a sum nobody knows the runs.
-        per_run = self.per_run or (PER_RUN if known else None)
-        series = BacktestSeries(self.lane, self.log_threshold, known, per_run)
+        baseline = Baseline(*self.baseline) if self.baseline else None
+        # A baseline that is only a total does not say how many trials a run had.
+        per_run = self.per_run or (DEFAULT_TRIALS_PER_RUN if baseline else None)
+        series = BacktestSeries(self.lane, self.log_threshold, baseline, per_run)
         self._series[metric] = series
         return series
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `toolgauge detect` can be told."""
     parser.add_argument(
         "--baseline",
-        type=_baseline,
+        type=_parse_baseline,
         metavar="SUCCESSES/TRIALS",
         help="start frozen on it; without it every metric warms up on its own lines",
     )
     parser.add_argument(
         "--per-run",
-        type=_positive,
+        type=_parse_positive,
         metavar="N",
         help="trials of a run of the baseline (10 with --baseline, else the mean of the lines)",
     )
     parser.add_argument(
         "--runs-per-year",
-        type=_positive,
+        type=_parse_positive,
         metavar="N",
         help="how often one looks, which sets the threshold (1460; 105120 in the live lane)",
     )
@@ -104,23 +103,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Answer standard input line by line; 0 where all of it was judged."""
+    """Judge standard input line by line; 0 if every line was judged."""
     try:
         return detect(options, sys.stdin.buffer, sys.stdout, sys.stderr)
     except BrokenPipeError:
-        # Who read our output has left, as `head` does. Nothing may be left to flush at exit.
+        # The reader of our output has closed it, as `head` does. Nothing may flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
 def detect(options: argparse.Namespace, stdin: BinaryIO, stdout: TextIO, stderr: TextIO) -> int:
-    """The same on any streams: 2 at the first line that cannot be read, 3 where there is none."""
+    """The same on any streams: 2 at the first line that cannot be parsed, 3 if there is none."""
     from health.detector import LIVE, PROBE, alarm_threshold
 
     lane = LIVE if options.lane == "live" else PROBE
     log_threshold = alarm_threshold(options.runs_per_year or RUNS_PER_YEAR[options.lane])
     backtest = Backtest(lane, log_threshold, options.baseline, options.per_run)
-    answered = 0
+    count = 0
     for number, data in enumerate(stdin, start=1):
         if not data.strip():
             continue
@@ -129,25 +128,25 @@ def detect(options: argparse.Namespace, stdin: BinaryIO, stdout: TextIO, stderr:
         except BadInput as exc:
             stderr.write(f"toolgauge detect: line {number}: {exc}\n")
             return 2
-        # At once: who watches a running system must not wait for the next line.
+        # At once: a live view must not wait for the next line.
         stdout.write(json.dumps(answer) + "\n")
         stdout.flush()
-        answered += 1
-    if answered:
+        count += 1
+    if count:
         return 0
     stderr.write("toolgauge detect: There was no line to judge; give one JSON object a line.\n")
     return 3
 
 
 def read_line(data: bytes) -> RunCounts:
-    """One line of the history, or a sentence about what is wrong with it."""
-    entry = _entry(data)
+    """Parse one line of the history; BadInput says what is wrong with it."""
+    entry = _parse_entry(data)
     time, metric = entry.get("t"), entry.get("metric")
     if isinstance(time, bool) or not isinstance(time, str | int | float):
         raise BadInput("Give the time of the run as 't', a number or a string.")
     if not isinstance(metric, str) or not metric:
         raise BadInput("Name the metric as 'metric', a string.")
-    trials, failures = _count(entry, "trials"), _count(entry, "failures")
+    trials, failures = _read_count(entry, "trials"), _read_count(entry, "failures")
     if failures > trials:
         raise BadInput(
             f"{failures} of {trials} trials cannot have failed; 'failures' counts the trials that "
@@ -156,56 +155,58 @@ def read_line(data: bytes) -> RunCounts:
     return RunCounts(time, metric, trials, failures)
 
 
-def _entry(data: bytes) -> Mapping[str, JSON]:
+def _parse_entry(data: bytes) -> Mapping[str, JSON]:
     from probes.strict_json import parse_json
 
     try:
         text = data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as exc:
         raise BadInput(f"The line is not UTF-8 at byte {exc.start}; save it as UTF-8.") from exc
-    parsed = parse_json(text, max_bytes=MAX_LINE)
-    if parsed.error is not None:
-        raise BadInput(f"The line is not JSON; give one object a line. {parsed.error}")
-    if not isinstance(parsed.value, Mapping):
+    result = parse_json(text, max_bytes=MAX_LINE)
+    if result.error is not None:
+        raise BadInput(f"The line is not JSON; give one object a line. {result.error}")
+    if not isinstance(result.value, Mapping):
         raise BadInput("The line is not a JSON object; give 't', 'metric', 'trials', 'failures'.")
-    if parsed.duplicate_keys:
-        raise BadInput(f"{parsed.duplicate_keys[0]!r} stands twice in the line; give it once.")
-    return parsed.value
+    if result.duplicate_keys:
+        raise BadInput(f"{result.duplicate_keys[0]!r} stands twice in the line; give it once.")
+    return result.value
 
 
-def _count(entry: Mapping[str, JSON], key: str) -> int:
+def _read_count(entry: Mapping[str, JSON], key: str) -> int:
     value = entry.get(key)
     if (
         isinstance(value, bool)
         or not isinstance(value, int | float)
         or value % 1
-        or not 0 <= value <= MOST
+        or not 0 <= value <= MAX_TRIALS
     ):
-        raise BadInput(f"Give {key!r} as a whole number from 0 to {MOST}, not {_shown(value)}.")
+        raise BadInput(
+            f"Give {key!r} as a whole number from 0 to {MAX_TRIALS}, not {_quote_value(value)}."
+        )
     return int(value)
 
 
-def _shown(value: JSON) -> str:
+def _quote_value(value: JSON) -> str:
     return "nothing" if value is None else json.dumps(value)[:60]
 
 
-def _baseline(text: str) -> tuple[int, int]:
+def _parse_baseline(text: str) -> tuple[int, int]:
     parts = text.split("/")
     if len(parts) != 2 or not all(part.isascii() and part.isdecimal() for part in parts):
         raise argparse.ArgumentTypeError(f"{text!r} is not SUCCESSES/TRIALS, such as 196/200")
     successes, trials = (int(part[:20]) for part in parts)
-    if not 0 < trials <= MOST or successes > trials:
+    if not 0 < trials <= MAX_TRIALS or successes > trials:
         raise argparse.ArgumentTypeError(
             f"{text!r} is no baseline: give at least one trial, and no more successes than trials"
         )
     return successes, trials
 
 
-def _positive(text: str) -> float:
+def _parse_positive(text: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = math.nan
-    if not 1 <= value <= MOST:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {MOST}")
+    if not 1 <= value <= MAX_TRIALS:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {MAX_TRIALS}")
     return value

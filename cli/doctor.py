@@ -1,4 +1,4 @@
-"""`toolgauge doctor`: is everything as it should be, and what is to be done where it is not."""
+"""`toolgauge doctor`: checks the installation and says what to do about each problem."""
 
 from __future__ import annotations
 
@@ -26,31 +26,31 @@ _WHERE = (
 
 
 def run(options: argparse.Namespace) -> int:
-    """Look at everything and tell; exit 1 where something is bad, or not good with --strict."""
+    """Run all checks and print them; exit 1 if one is bad, or with --strict if one warns."""
     os.environ |= running_product.find_environment(options.data_dir, os.environ)
     os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
     try:
         django.setup()
     except (ImproperlyConfigured, ValueError) as exc:
-        return _unreadable(str(exc))
-    return _tell(options)
+        return _report_unreadable_settings(str(exc))
+    return _run_checks(options)
 
 
-def _unreadable(reason: str) -> int:
+def _report_unreadable_settings(reason: str) -> int:
     print_message(f"toolgauge doctor: the settings cannot be read: {reason}\n{_WHERE}")
     return USAGE
 
 
-def _tell(options: argparse.Namespace) -> int:
+def _run_checks(options: argparse.Namespace) -> int:
     from dashboard.system.doctor import run_checks
 
     report = run_checks()
-    print_result(_as_json(report) if options.json else "\n".join(map(_line, report.checks)))
+    print_result(_as_json(report) if options.json else "\n".join(map(_format_check, report.checks)))
     if not report.is_reachable:
         print_message(_WHERE)
         return USAGE
-    unwanted = {"bad", "warn"} if options.strict else {"bad"}
-    return BELOW if report.worst in unwanted else GOOD
+    failing = {"bad", "warn"} if options.strict else {"bad"}
+    return BELOW if report.worst in failing else GOOD
 
 
 def _as_json(report: DoctorReport) -> str:
@@ -61,7 +61,7 @@ def _as_json(report: DoctorReport) -> str:
     return json.dumps({"verdict": report.worst.value, "checks": checks}, indent=2)
 
 
-def _line(check: Check) -> str:
+def _format_check(check: Check) -> str:
     line = f"{_MARKS[check.verdict]}  {check.name:<20}{check.message}"
-    # What was found may hold words of other programs.
+    # The finding may contain output of other programs.
     return safe_text(f"{line}\n{'':26}-> {check.advice}" if check.advice else line)

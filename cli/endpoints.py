@@ -1,6 +1,6 @@
 """`toolgauge plan`, `apply` and `export`: endpoints as a YAML file.
 
-Nothing of the project is imported before it is needed: `toolgauge --help` reads this file.
+Imports of the project are inside the functions: `toolgauge --help` loads this file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dashboard.endpoints.as_code.file_reader import DeclaredEndpoint
 
 GOOD, BELOW, USAGE, NO_VERDICT = 0, 1, 2, 3
-_STANDARD = "-"
+_STDIO = "-"
 _WHERE = (
     "Run it where the product runs, with its DATABASE_URL, SECRET_KEY and CREDENTIAL_KEYS; "
     "or on the machine where ./run is running, with its --data-dir."
@@ -29,18 +29,16 @@ _WHERE = (
 
 
 def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `toolgauge plan` can be told."""
-    _add_file(parser, "the YAML file; - reads standard input")
-    _add_prune(parser)
+    _add_file_argument(parser, "the YAML file; - reads standard input")
+    _add_prune_argument(parser)
     parser.add_argument(
         "--exit-code", action="store_true", help="exit 1 where applying would change anything"
     )
 
 
 def add_apply_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `toolgauge apply` can be told."""
-    _add_file(parser, "the YAML file; - reads standard input")
-    _add_prune(parser)
+    _add_file_argument(parser, "the YAML file; - reads standard input")
+    _add_prune_argument(parser)
     parser.add_argument(
         "--expect",
         metavar="STATE",
@@ -49,33 +47,32 @@ def add_apply_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_export_arguments(parser: argparse.ArgumentParser) -> None:
-    """What `toolgauge export` can be told."""
-    _add_file(parser, "where to write; - writes to standard output")
+    _add_file_argument(parser, "where to write; - writes to standard output")
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
 
 
 def plan(options: argparse.Namespace) -> int:
-    """Show what applying the file would change; nothing is changed."""
-    return with_database(options, _plan)
+    """Print what applying the file would change, without changing anything."""
+    return run_with_database(options, _plan)
 
 
 def apply(options: argparse.Namespace) -> int:
     """Make the registered endpoints what the file says, all or nothing."""
-    return with_database(options, _apply)
+    return run_with_database(options, _apply)
 
 
 def export(options: argparse.Namespace) -> int:
     """Write the registered endpoints to the file."""
-    return with_database(options, _export)
+    return run_with_database(options, _export)
 
 
-def _add_file(parser: argparse.ArgumentParser, words: str) -> None:
-    parser.add_argument("file", metavar="FILE", help=words)
-    add_data_dir(parser)
+def _add_file_argument(parser: argparse.ArgumentParser, help_text: str) -> None:
+    parser.add_argument("file", metavar="FILE", help=help_text)
+    add_data_dir_argument(parser)
 
 
-def add_data_dir(parser: argparse.ArgumentParser) -> None:
-    """Where the database of a product is found that runs on this machine."""
+def add_data_dir_argument(parser: argparse.ArgumentParser) -> None:
+    """Add --data-dir, which locates the database of a product that runs on this machine."""
     parser.add_argument(
         "--data-dir",
         type=Path,
@@ -84,14 +81,16 @@ def add_data_dir(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_prune(parser: argparse.ArgumentParser) -> None:
+def _add_prune_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prune", action="store_true", help="remove endpoints that do not stand in the file"
     )
 
 
-def with_database(options: argparse.Namespace, work: Callable[[argparse.Namespace], int]) -> int:
-    """Do the work with the product's database; say what is wrong where it cannot be used."""
+def run_with_database(
+    options: argparse.Namespace, command: Callable[[argparse.Namespace], int]
+) -> int:
+    """Run the command with the product's database; print what is wrong if it cannot be used."""
     import django
     from django.core.exceptions import ImproperlyConfigured
     from django.db import DatabaseError
@@ -99,14 +98,14 @@ def with_database(options: argparse.Namespace, work: Callable[[argparse.Namespac
     from dashboard.core import actor_context
     from launcher import running_product
 
-    # Keys of endpoints come from what the caller has set, not from what is found for us below.
+    # Keys of endpoints come from the caller's environment, not from the one added below.
     options.variables = dict(os.environ)
     os.environ |= running_product.find_environment(options.data_dir, os.environ)
     os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
     try:
         django.setup()
         with actor_context.acting_as(actor_context.command_actor()):
-            return work(options)
+            return command(options)
     except (ImproperlyConfigured, ValueError) as exc:
         print_message(f"toolgauge: the settings cannot be used: {exc}\n{_WHERE}")
         return USAGE
@@ -119,32 +118,32 @@ def _plan(options: argparse.Namespace) -> int:
     from dashboard.core.errors import Refused
     from dashboard.endpoints.as_code import apply_plan
 
-    declared = _declared(options)
+    declared = _read_file(options)
     if declared is None:
         return USAGE
     try:
-        made = apply_plan.make_plan(declared, prune=options.prune)
+        changes = apply_plan.make_plan(declared, prune=options.prune)
     except Refused as exc:
         print_message(f"toolgauge plan: {exc.message}")
         return USAGE
-    _show(made)
-    print_result(json.dumps(made.as_json(), indent=2, ensure_ascii=False))
-    return BELOW if options.exit_code and made.changing else GOOD
+    _print_plan(changes)
+    print_result(json.dumps(changes.as_json(), indent=2, ensure_ascii=False))
+    return BELOW if options.exit_code and changes.changing else GOOD
 
 
 def _apply(options: argparse.Namespace) -> int:
     from dashboard.core.errors import Refused
     from dashboard.endpoints.services import apply_file
 
-    declared = _declared(options)
+    declared = _read_file(options)
     if declared is None:
         return USAGE
     try:
-        done = apply_file.apply_endpoints(
+        changes = apply_file.apply_endpoints(
             declared, prune=options.prune, expected=options.expect, by=None
         )
     except apply_file.PlanOutdated as exc:
-        _show(exc.plan)
+        _print_plan(exc.plan)
         print_message(f"toolgauge apply: {exc.message}")
         print_result(
             json.dumps({"applied": False, **exc.plan.as_json()}, indent=2, ensure_ascii=False)
@@ -153,9 +152,9 @@ def _apply(options: argparse.Namespace) -> int:
     except Refused as exc:
         print_message(f"toolgauge apply: {exc.message}")
         return USAGE
-    _show(done)
-    print_message("Applied." if done.changing else "There was nothing to change.")
-    print_result(json.dumps({"applied": True, **done.as_json()}, indent=2, ensure_ascii=False))
+    _print_plan(changes)
+    print_message("Applied." if changes.changing else "There was nothing to change.")
+    print_result(json.dumps({"applied": True, **changes.as_json()}, indent=2, ensure_ascii=False))
     return GOOD
 
 
@@ -163,7 +162,7 @@ def _export(options: argparse.Namespace) -> int:
     from dashboard.endpoints.as_code import file_writer
 
     text = file_writer.export_endpoints(None)
-    if options.file == _STANDARD:
+    if options.file == _STDIO:
         sys.stdout.buffer.write(text.encode())
         return GOOD
     path = Path(options.file)
@@ -180,33 +179,33 @@ def _export(options: argparse.Namespace) -> int:
     return GOOD
 
 
-def _declared(options: argparse.Namespace) -> Sequence[DeclaredEndpoint] | None:
-    """What the file declares; None, and all that is wrong on both outputs, where it cannot be."""
+def _read_file(options: argparse.Namespace) -> Sequence[DeclaredEndpoint] | None:
+    """The endpoints that the file declares; None, after all mistakes were printed, if invalid."""
     from dashboard.endpoints.as_code import file_reader
     from dashboard.endpoints.as_code.file_errors import InvalidFile
 
     try:
-        data = _bytes(options.file, file_reader.MAX_BYTES)
+        data = _read_bytes(options.file, file_reader.MAX_BYTES)
         return file_reader.read_endpoints(
             file_reader.decode_file(data), variables=options.variables
         )
     except OSError as exc:
         print_message(f"toolgauge: {options.file} cannot be read: {exc.strerror}.")
     except InvalidFile as exc:
-        _complain(options.file, exc)
+        _print_mistakes(options.file, exc)
     return None
 
 
-def _bytes(name: str, most: int) -> bytes:
-    # One more than is allowed, so that the reader can tell.
-    if name == _STANDARD:
-        return sys.stdin.buffer.read(most + 1)
+def _read_bytes(name: str, limit: int) -> bytes:
+    # One byte more than the limit, so that the reader can detect an excess.
+    if name == _STDIO:
+        return sys.stdin.buffer.read(limit + 1)
     with Path(name).open("rb") as file:
-        return file.read(most + 1)
+        return file.read(limit + 1)
 
 
-def _complain(name: str, unreadable: InvalidFile) -> None:
-    """As compilers do, so that editors can jump there."""
+def _print_mistakes(name: str, unreadable: InvalidFile) -> None:
+    """Print mistakes in the format of compilers, so that editors can jump to them."""
     for mistake in unreadable.mistakes:
         print_message(f"{name}:{mistake.line}:{mistake.column}: {mistake.message}")
     if unreadable.left_out:
@@ -218,8 +217,8 @@ def _complain(name: str, unreadable: InvalidFile) -> None:
     print_result(json.dumps({"errors": errors}, indent=2, ensure_ascii=False))
 
 
-def _show(made: Plan) -> None:
+def _print_plan(changes: Plan) -> None:
     from dashboard.endpoints.as_code.text import plan_lines
 
-    for line in plan_lines(made):
+    for line in plan_lines(changes):
         print_message(line)

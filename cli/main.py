@@ -27,18 +27,21 @@ class Subcommand:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a subcommand and return its exit code."""
-    options = _parser().parse_args(arguments)
+    options = _build_parser().parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = options.run
     return run(options)
 
 
-# What a handler needs is imported inside it: `parse` must not wait for Django, nor `--help`
-# for anything.
+# Handlers import what they need themselves: `parse` must not wait for Django, nor `--help` for
+# anything.
 
 
 def _serve_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--port", type=_port, default=8000, help="of the web pages; 0 takes any free one (8000)"
+        "--port",
+        type=_parse_port,
+        default=8000,
+        help="of the web pages; 0 takes any free one (8000)",
     )
     parser.add_argument(
         "--data-dir",
@@ -61,7 +64,9 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _simulate_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--port", type=_port, default=8900, help="0 takes any free one (8900)")
+    parser.add_argument(
+        "--port", type=_parse_port, default=8900, help="0 takes any free one (8900)"
+    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     add_options(parser)
 
@@ -105,13 +110,13 @@ def _parse(options: argparse.Namespace) -> int:
     try:
         return run(options, sys.stdin.buffer, sys.stdout, sys.stderr)
     except BrokenPipeError:
-        # Who read our output has left, as `head` does. Nothing may be left to flush at exit.
+        # The reader of our output has closed it, as `head` does. Nothing may flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
 def _translate_arguments(parser: argparse.ArgumentParser) -> None:
-    # Named here, so that --help need not load the adapters; a test compares.
+    # Listed here, so that --help need not load the adapters; a test compares them.
     formats = ["anthropic", "gemini", "ollama", "openai", "openai_responses"]
     parser.add_argument("--from", dest="source", required=True, choices=formats)
     parser.add_argument("--to", dest="target", required=True, choices=formats)
@@ -130,7 +135,7 @@ def _translate(options: argparse.Namespace) -> int:
 
 
 def _probe_arguments(parser: argparse.ArgumentParser) -> None:
-    # Named here, so that --help need not load the suite; a test compares.
+    # Listed here, so that --help need not load the suite; a test compares them.
     providers = [
         *("anthropic", "openai", "openai_responses", "deepseek", "minimax", "glm", "qwen"),
         *("kimi", "mistral", "gemini", "ollama"),
@@ -148,20 +153,28 @@ def _probe_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--suite", choices=["light", "full"], default="full")
     parser.add_argument(
-        "--samples", type=_up_to(1000), metavar="N", help="tries of every probe of the suite"
+        "--samples", type=_number_up_to(1000), metavar="N", help="tries of every probe of the suite"
     )
     parser.add_argument("--seed", default="0", help="draws the same questions again (0)")
     parser.add_argument(
-        "--concurrency", type=_up_to(100), default=8, metavar="N", help="requests at once (8)"
+        "--concurrency",
+        type=_number_up_to(100),
+        default=8,
+        metavar="N",
+        help="requests at once (8)",
     )
     parser.add_argument(
         "--max-requests",
-        type=_up_to(1_000_000),
+        type=_number_up_to(1_000_000),
         metavar="N",
         help="in all (twice the first round)",
     )
     parser.add_argument(
-        "--deadline", type=_seconds, default=900.0, metavar="S", help="for the whole run (900)"
+        "--deadline",
+        type=_parse_seconds,
+        default=900.0,
+        metavar="S",
+        help="for the whole run (900)",
     )
     parser.add_argument(
         "--plan", action="store_true", help="print requests and token ceiling, send nothing"
@@ -204,7 +217,7 @@ def _replay(options: argparse.Namespace) -> int:
 
 
 def _selfcheck_arguments(parser: argparse.ArgumentParser) -> None:
-    """It takes none."""
+    """The command has no arguments."""
 
 
 def _selfcheck(options: argparse.Namespace) -> int:
@@ -277,36 +290,36 @@ SUBCOMMANDS = (
 )
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="toolgauge", description="Measures how well model endpoints call tools."
     )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for subcommand in SUBCOMMANDS:
-        own = commands.add_parser(
+        subparser = commands.add_parser(
             subcommand.name, help=subcommand.help, description=subcommand.help.capitalize() + "."
         )
-        subcommand.add_arguments(own)
-        own.set_defaults(run=subcommand.run)
+        subcommand.add_arguments(subparser)
+        subparser.set_defaults(run=subcommand.run)
     return parser
 
 
-def _port(text: str) -> int:
+def _parse_port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65_535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port; give a number from 0 to 65535")
     return int(text)
 
 
-def _up_to(most: int) -> Callable[[str], int]:
-    def count(text: str) -> int:
-        if not (text.isascii() and text.isdecimal()) or not 0 < int(text) <= most:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {most}")
+def _number_up_to(limit: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not (text.isascii() and text.isdecimal()) or not 0 < int(text) <= limit:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to {limit}")
         return int(text)
 
-    return count
+    return parse
 
 
-def _seconds(text: str) -> float:
+def _parse_seconds(text: str) -> float:
     try:
         seconds = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`toolgauge parse`: model text in, calls, visible text, reasoning and errors out, as JSON."""
+"""`toolgauge parse`: reads model text and prints calls, text, reasoning and errors as JSON."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ MAX_PIECE = 8
 
 
 class BadInput(Exception):
-    """What was given cannot be understood; the text is a sentence for the person who gave it."""
+    """The input cannot be parsed; the message is for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class ParseInput:
-    """One text to read and what is known about it."""
+    """One text to parse, with its tools and prefill."""
 
     text: str
     tools: Sequence[ToolSpec] = ()
@@ -37,61 +37,63 @@ class ParseInput:
 
 @dataclass(frozen=True, slots=True)
 class ParseCommand:
-    """How every text of one invocation is read."""
+    """The options of one invocation."""
 
     format: str = AUTO
     seed: int | None = None
     tools: Sequence[ToolSpec] = ()
 
-    def answer(self, question: ParseInput) -> dict[str, JSON]:
-        """The output for one text, but its id."""
+    def parse_input(self, item: ParseInput) -> dict[str, JSON]:
+        """The output for one text, without its id."""
         text_answer = read_text_answer(
-            self._pieces(question.text),
-            question.tools,
+            self._pieces(item.text),
+            item.tools,
             format=self.format,
-            prefill=question.prefill,
-            truncated=question.truncated,
+            prefill=item.prefill,
+            truncated=item.truncated,
         )
-        return _output(text_answer)
+        return _answer_json(text_answer)
 
-    def line(self, line: str) -> tuple[dict[str, JSON], str | None]:
-        """The output line for an input line, and the sentence that says what was wrong with it."""
+    def parse_line(self, line: str) -> tuple[dict[str, JSON], str | None]:
+        """The output for an input line, and the error message if it is invalid."""
         id_: JSON = None
         try:
-            entry = _entry(line)
+            entry = _parse_entry(line)
             id_ = entry.get("id")
-            return {"id": id_, **self.answer(self._question(entry))}, None
+            return {"id": id_, **self.parse_input(self._read_input(entry))}, None
         except BadInput as exc:
-            return {"id": id_, **_refusal(str(exc))}, str(exc)
+            return {"id": id_, **_error_output(str(exc))}, str(exc)
 
-    def _question(self, entry: Mapping[str, JSON]) -> ParseInput:
+    def _read_input(self, entry: Mapping[str, JSON]) -> ParseInput:
         tools = entry.get("tools")
         return ParseInput(
-            text=_text(entry, "text", None),
+            text=_read_text(entry, "text", None),
             tools=self.tools if tools is None else read_tools(tools),
-            prefill=_text(entry, "prefill", ""),
-            truncated=_flag(entry, "truncated"),
+            prefill=_read_text(entry, "prefill", ""),
+            truncated=_read_flag(entry, "truncated"),
         )
 
     def _pieces(self, text: str) -> Iterator[str]:
         if self.seed is None:
             yield text
             return
-        draw = random.Random(self.seed)  # noqa: S311 - repeatable, not secret
+        rng = random.Random(self.seed)  # noqa: S311 - repeatable, not secret
         start = 0
         while start < len(text):
-            end = start + draw.randint(1, MAX_PIECE)
+            end = start + rng.randint(1, MAX_PIECE)
             yield text[start:end]
             start = end
 
 
 def run(options: argparse.Namespace, stdin: BinaryIO, stdout: TextIO, stderr: TextIO) -> int:
-    """Read standard input and answer it; 0 if all of it was understood, else 2."""
+    """Parse standard input; 0 if all of it was valid, else 2."""
     try:
-        command = _command(options)
+        command = _read_command(options)
         if not options.jsonl:
-            text = _decoded(stdin.read())
-            _write({"id": None, **command.answer(ParseInput(text, command.tools))}, stdout)
+            text = _decode(stdin.read())
+            _write_line(
+                {"id": None, **command.parse_input(ParseInput(text, command.tools))}, stdout
+            )
             return 0
     except BadInput as exc:
         stderr.write(f"toolgauge parse: {exc}\n")
@@ -105,7 +107,7 @@ def read_tools(value: JSON) -> list[ToolSpec]:
         value = value["tools"]
     if not isinstance(value, list):
         raise BadInput("The tools are not a list.")
-    return [_tool(item, index) for index, item in enumerate(value)]
+    return [_read_tool(item, index) for index, item in enumerate(value)]
 
 
 def _run_lines(command: ParseCommand, stdin: BinaryIO, stdout: TextIO, stderr: TextIO) -> int:
@@ -113,37 +115,37 @@ def _run_lines(command: ParseCommand, stdin: BinaryIO, stdout: TextIO, stderr: T
     for number, data in enumerate(stdin, start=1):
         if not data.strip():
             continue
-        output, wrong = _answer_line(command, data)
-        _write(output, stdout)
-        if wrong is not None:
-            stderr.write(f"toolgauge parse: line {number}: {wrong}\n")
+        output, error = _answer_line(command, data)
+        _write_line(output, stdout)
+        if error is not None:
+            stderr.write(f"toolgauge parse: line {number}: {error}\n")
             code = 2
     return code
 
 
 def _answer_line(command: ParseCommand, data: bytes) -> tuple[dict[str, JSON], str | None]:
     try:
-        return command.line(_decoded(data))
+        return command.parse_line(_decode(data))
     except BadInput as exc:
-        return {"id": None, **_refusal(str(exc))}, str(exc)
+        return {"id": None, **_error_output(str(exc))}, str(exc)
 
 
-def _command(options: argparse.Namespace) -> ParseCommand:
+def _read_command(options: argparse.Namespace) -> ParseCommand:
     if options.format != AUTO and options.format not in PARSERS:
         raise BadInput(f"There is no format {options.format!r}; give auto or {', '.join(PARSERS)}.")
-    tools = _tools_file(options.tools) if options.tools else []
+    tools = _read_tools_file(options.tools) if options.tools else []
     return ParseCommand(options.format, options.stream, tools)
 
 
-def _tools_file(path: Path) -> list[ToolSpec]:
+def _read_tools_file(path: Path) -> list[ToolSpec]:
     try:
-        text = _decoded(path.read_bytes())
+        text = _decode(path.read_bytes())
     except OSError as exc:
         raise BadInput(f"Cannot read the tools: {exc.strerror}: {str(path)!r}.") from exc
-    return read_tools(_json(text))
+    return read_tools(_parse_json(text))
 
 
-def _tool(item: JSON, index: int) -> ToolSpec:
+def _read_tool(item: JSON, index: int) -> ToolSpec:
     match item:
         case {"function": Mapping() as spec}:
             pass
@@ -160,21 +162,21 @@ def _tool(item: JSON, index: int) -> ToolSpec:
     return ToolSpec(name, description if isinstance(description, str) else "", schema)
 
 
-def _entry(line: str) -> Mapping[str, JSON]:
-    entry = _json(line)
+def _parse_entry(line: str) -> Mapping[str, JSON]:
+    entry = _parse_json(line)
     if not isinstance(entry, Mapping):
         raise BadInput("The line is not a JSON object.")
     return entry
 
 
-def _json(text: str) -> JSON:
-    parsed = parse_json(text.removeprefix("\ufeff"), max_bytes=MAX_LINE, max_depth=MAX_DEPTH)
-    if parsed.error is not None:
-        raise BadInput(parsed.error)
-    return parsed.value
+def _parse_json(text: str) -> JSON:
+    result = parse_json(text.removeprefix("\ufeff"), max_bytes=MAX_LINE, max_depth=MAX_DEPTH)
+    if result.error is not None:
+        raise BadInput(result.error)
+    return result.value
 
 
-def _text(entry: Mapping[str, JSON], key: str, default: str | None) -> str:
+def _read_text(entry: Mapping[str, JSON], key: str, default: str | None) -> str:
     value = entry.get(key)
     if value is None:
         value = default
@@ -183,30 +185,30 @@ def _text(entry: Mapping[str, JSON], key: str, default: str | None) -> str:
     return value
 
 
-def _flag(entry: Mapping[str, JSON], key: str) -> bool:
+def _read_flag(entry: Mapping[str, JSON], key: str) -> bool:
     value = entry.get(key)
     if value is not None and not isinstance(value, bool):
         raise BadInput(f"{key!r} is neither true nor false.")
     return value is True
 
 
-def _decoded(data: bytes) -> str:
+def _decode(data: bytes) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as exc:
         raise BadInput(f"The input is not UTF-8 at byte {exc.start}.") from exc
 
 
-def _output(answer: TextAnswer) -> dict[str, JSON]:
+def _answer_json(answer: TextAnswer) -> dict[str, JSON]:
     return {
-        "calls": [_call(call) for call in answer.calls],
+        "calls": [_call_json(call) for call in answer.calls],
         "text": answer.text,
         "reasoning": answer.reasoning,
-        "errors": [_error(call) for call in answer.broken],
+        "errors": [_error_json(call) for call in answer.broken],
     }
 
 
-def _call(call: ToolCall) -> dict[str, JSON]:
+def _call_json(call: ToolCall) -> dict[str, JSON]:
     return {
         "id": call.id,
         "name": call.name,
@@ -216,7 +218,7 @@ def _call(call: ToolCall) -> dict[str, JSON]:
     }
 
 
-def _error(call: BrokenCall) -> dict[str, JSON]:
+def _error_json(call: BrokenCall) -> dict[str, JSON]:
     return {
         "code": str(call.kind),
         "message": call.error,
@@ -225,12 +227,12 @@ def _error(call: BrokenCall) -> dict[str, JSON]:
     }
 
 
-def _refusal(message: str) -> dict[str, JSON]:
+def _error_output(message: str) -> dict[str, JSON]:
     error: JSON = {"code": "bad_input", "message": message, "path": "", "retryable": False}
     return {"calls": [], "text": None, "reasoning": None, "errors": [error]}
 
 
-def _write(output: Mapping[str, JSON], stdout: TextIO) -> None:
-    # ASCII: a text may hold lone surrogates, which no encoding takes but JSON's own escapes.
+def _write_line(output: Mapping[str, JSON], stdout: TextIO) -> None:
+    # ASCII: a text may contain lone surrogates, which only JSON escapes can represent.
     stdout.write(json.dumps(output) + "\n")
     stdout.flush()

@@ -1,4 +1,4 @@
-"""`toolgauge replay`: recorded runs once more, offline: the regression gate."""
+"""`toolgauge replay`: replays recorded runs offline, as a regression gate."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ GOOD, BELOW, USAGE = 0, 1, 2
 
 
 def run(options: argparse.Namespace) -> int:
-    """Play every transcript; a line of JSON for each attempt that came out differently."""
-    count = _Count()
+    """Replay every transcript; print a line of JSON per attempt with a different result."""
+    counts = _ReplayCounts()
     try:
-        for path in _files(options.paths or [SHIPPED]):
-            _play(path, count)
+        for path in _transcript_files(options.paths or [SHIPPED]):
+            _replay_file(path, counts)
     except TargetError as exc:
         print_message(f"toolgauge replay: {exc.message}")
         return USAGE
-    print_message(count.told)
-    return BELOW if count.different else GOOD
+    print_message(counts.summary)
+    return BELOW if counts.different else GOOD
 
 
 @dataclass
-class _Count:
+class _ReplayCounts:
     played: int = 0
     different: int = 0
     skipped: int = 0
 
     @property
-    def told(self) -> str:
+    def summary(self) -> str:
         line = f"{self.played} attempts played, {self.different} came out differently."
         return f"{line} {self.skipped} have no whole answer to play." if self.skipped else line
 
 
-def _play(path: Path, count: _Count) -> None:
+def _replay_file(path: Path, counts: _ReplayCounts) -> None:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as exc:
@@ -49,27 +49,27 @@ def _play(path: Path, count: _Count) -> None:
     except UnicodeDecodeError as exc:
         raise TargetError(f"{path} is not text in UTF-8.") from exc
     try:
-        for played in replay_transcript(text.splitlines()):
-            count.played += played.playable
-            count.skipped += not played.playable
-            if played.difference:
-                count.different += 1
+        for replayed in replay_transcript(text.splitlines()):
+            counts.played += replayed.playable
+            counts.skipped += not replayed.playable
+            if replayed.difference:
+                counts.different += 1
                 difference = {
                     "file": str(path),
-                    "attempt": played.attempt,
-                    "message": played.difference,
+                    "attempt": replayed.attempt,
+                    "message": replayed.difference,
                 }
                 print_result(json.dumps(difference))
     except TargetError as exc:
         raise TargetError(f"{path}: {exc.message}") from exc
 
 
-def _files(paths: Sequence[Path]) -> list[Path]:
+def _transcript_files(paths: Sequence[Path]) -> list[Path]:
     files: list[Path] = []
     for path in paths:
         transcripts = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
         if not transcripts:
-            # A gate that nobody passes through is open.
+            # Without transcripts the gate would pass without a check.
             raise TargetError(f"There is no transcript (*.jsonl) in {path}.")
         files += transcripts
     return files

@@ -14,33 +14,33 @@ from probes.strict_json import parse_json
 from probes.translate import Translation, translate_reply, translate_request
 
 MAX_BYTES = 64 * 1024 * 1024
-# A body with one of these asks; one without answers.
-_ASKS = ("messages", "input", "contents")
+# A body with one of these fields is a request; any other is a reply.
+_REQUEST_FIELDS = ("messages", "input", "contents")
 
 
 def run(options: argparse.Namespace) -> int:
-    """The translated body on standard output, each loss as a line on standard error."""
-    parsed = parse_json(sys.stdin.read(), max_bytes=MAX_BYTES)
-    if parsed.error is not None:
-        return _refuse(f"Standard input is not JSON. {parsed.error}")
+    """Print the translated body to standard output, and each loss to standard error."""
+    result = parse_json(sys.stdin.read(), max_bytes=MAX_BYTES)
+    if result.error is not None:
+        return _print_error(f"Standard input is not JSON. {result.error}")
     try:
-        translated = _translate(parsed.value, options)
+        translation = _translate(result.value, options)
     except WireError as exc:
-        return _refuse(f"{exc.message} (at {exc.at or '$'})")
-    for loss in translated.losses:
+        return _print_error(f"{exc.message} (at {exc.at or '$'})")
+    for loss in translation.losses:
         print(f"loss: {loss.kind} at {loss.path}: {loss.message}", file=sys.stderr)
-    print(json.dumps(translated.body, ensure_ascii=False, indent=2))
+    print(json.dumps(translation.body, ensure_ascii=False, indent=2))
     return 0
 
 
 def _translate(body: JSON, options: argparse.Namespace) -> Translation:
     source, target = FORMATS[options.source], FORMATS[options.target]
-    asks = isinstance(body, Mapping) and any(field in body for field in _ASKS)
-    if options.kind == "request" or (options.kind == "auto" and asks):
+    is_request = isinstance(body, Mapping) and any(field in body for field in _REQUEST_FIELDS)
+    if options.kind == "request" or (options.kind == "auto" and is_request):
         return translate_request(body, source, target)
     return translate_reply(body, source, target)
 
 
-def _refuse(message: str) -> int:
+def _print_error(message: str) -> int:
     print(message, file=sys.stderr)
     return 2

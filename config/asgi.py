@@ -10,8 +10,8 @@ from django.conf import settings
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# WhiteNoise hands out files by a synchronous iterator; Django copes and says so each time.
+# WhiteNoise serves files by a synchronous iterator; Django handles that, with a warning each time.
 warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous")
 application = get_asgi_application()
-# After Django's own set-up, so that its lines too pass the processors that hide secrets.
+# After Django's own set-up, so that its log lines pass the processors that redact secrets.
 logging.config.dictConfig(settings.LOGGING)

@@ -58,7 +58,7 @@ def env_list(name: str, *, default: str = "") -> list[str]:
 
 
 def env_counts(name: str) -> dict[str, int]:
-    """Names with a number of at least 1 each: ollama=1,openai=16."""
+    """Names with a count of at least 1 each: ollama=1,openai=16."""
     counts = {}
     for item in env_list(name):
         key, _, number = item.partition("=")
@@ -69,7 +69,7 @@ def env_counts(name: str) -> dict[str, int]:
 
 
 def env_rate(name: str, *, default: str) -> tuple[int, float]:
-    """How many in how many seconds: 600/m; the unit is s, m or h."""
+    """A rate such as 600/m as count and seconds; the unit is s, m or h."""
     text = os.environ.get(name, default)
     number, _, unit = text.partition("/")
     seconds = {"s": 1.0, "m": 60.0, "h": 3600.0}.get(unit)
@@ -92,8 +92,8 @@ def env_secret(name: str, *, default: str | None = None) -> str:
     raise ImproperlyConfigured(f"Set {name}, or {name}_FILE to a file that holds it.")
 
 
-# A network that swallows packets must not hold a worker for longer than its lease.
-_PATIENCE = {
+# A network that drops packets must not block a worker for longer than its lease.
+_TIMEOUTS = {
     "connect_timeout": "10",
     "keepalives_idle": "20",
     "keepalives_interval": "5",
@@ -116,7 +116,7 @@ def env_database(name: str, *, default: str) -> dict[str, Any]:
         "PASSWORD": unquote(url.password or ""),
         "HOST": unquote(url.hostname or ""),
         "PORT": str(url.port or ""),
-        "OPTIONS": {**_PATIENCE, **dict(parse_qsl(url.query))},
+        "OPTIONS": {**_TIMEOUTS, **dict(parse_qsl(url.query))},
         # Works behind a pooler that gives each transaction another connection.
         "DISABLE_SERVER_SIDE_CURSORS": True,
     }

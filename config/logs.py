@@ -1,4 +1,4 @@
-"""structlog: a line is a dict; JSON in production, columns on a console. No secret gets through."""
+"""Logging with structlog: JSON in production, columns on a console; secrets are redacted."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ _SECRET_KEYS = re.compile(
 _SECRET_TEXT = re.compile(
     r"(?i)(bearer\s+|://[^/\s:@]*:)[^\s@,;'\"]+|\b(?:sk|sim|tg)[-_][A-Za-z0-9_-]{8,}"
 )
-HIDDEN = "[redacted]"
+REDACTED = "[redacted]"
 
 
 def redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Blank values that look like secrets, by their name and by their form."""
-    return {key: _clean(key, value) for key, value in event.items()}
+    """Replace values that look like secrets, by their key and by their form."""
+    return {key: _redact_value(key, value) for key, value in event.items()}
 
 
 def logging_config(log_format: str, *, level: str) -> dict[str, Any]:
-    """The dictConfig for the standard library, whose lines pass the same processors as ours."""
+    """The dictConfig of the standard library, whose lines pass the same processors as ours."""
     renderer: Processor = (
         structlog.processors.JSONRenderer()
         if log_format == "json"
         else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     )
     structlog.configure(
-        processors=[*_shared(), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        processors=[*_shared_processors(), structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=True,
     )
     formatter = {
         "()": structlog.stdlib.ProcessorFormatter,
-        "foreign_pre_chain": _shared(),
+        "foreign_pre_chain": _shared_processors(),
         "processors": [
             structlog.stdlib.ProcessorFormatter.remove_processors_meta,
             structlog.processors.format_exc_info,
@@ -58,7 +58,7 @@ def logging_config(log_format: str, *, level: str) -> dict[str, Any]:
     }
 
 
-def _shared() -> list[Processor]:
+def _shared_processors() -> list[Processor]:
     return [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
@@ -68,13 +68,13 @@ def _shared() -> list[Processor]:
     ]
 
 
-def _clean(key: str, value: Any) -> Any:
+def _redact_value(key: str, value: Any) -> Any:
     if _SECRET_KEYS.search(key):
-        return HIDDEN
+        return REDACTED
     if isinstance(value, str):
-        return _SECRET_TEXT.sub(lambda match: (match[1] or "") + HIDDEN, value)
+        return _SECRET_TEXT.sub(lambda match: (match[1] or "") + REDACTED, value)
     if isinstance(value, dict):
-        return {inner: _clean(str(inner), item) for inner, item in value.items()}
+        return {inner: _redact_value(str(inner), item) for inner, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_clean("", item) for item in value]
+        return [_redact_value("", item) for item in value]
     return value

@@ -78,12 +78,12 @@ MIDDLEWARE = [
     "dashboard.middleware.RequestLog",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "dashboard.middleware.Presence",
+    "dashboard.middleware.SessionActivity",
     "dashboard.middleware.PageLanguage",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    # Every view needs a signed-in person unless it says otherwise.
+    # Every view needs a signed-in person unless it declares otherwise.
     "dashboard.middleware.ViewGuards",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -107,7 +107,7 @@ TEMPLATES = [
     },
 ]
 LANGUAGE_CODE = "en"
-# Pages speak the browser's language, or the one chosen on them; the API and notices English.
+# Pages use the browser's language or the chosen one; the API and notices are English.
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = "UTC"
@@ -142,11 +142,11 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 AUTH_PASSWORD_VALIDATORS[1]["OPTIONS"] = {"min_length": 12}  # type: ignore[assignment]
 
-# allauth holds second factors and links to providers; pages, addresses and rules are ours.
+# allauth stores second factors and links to providers; pages, URLs and rules are ours.
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
-# Roles that must have a second factor: viewer, operator, approver, administrator, by comma.
+# Roles that must have a second factor: viewer, operator, approver, administrator; comma-separated.
 REQUIRE_SECOND_FACTOR = frozenset(env_list("REQUIRE_SECOND_FACTOR"))
 if _unknown := REQUIRE_SECOND_FACTOR - {"viewer", "operator", "approver", "administrator"}:
     raise ImproperlyConfigured(f"REQUIRE_SECOND_FACTOR: {min(_unknown)!r} is not a role.")
@@ -156,8 +156,8 @@ OIDC_ISSUER = env_str("OIDC_ISSUER", default="").rstrip("/")
 OIDC_CLIENT_ID = env_str("OIDC_CLIENT_ID", default="")
 OIDC_CLIENT_SECRET = env_secret("OIDC_CLIENT_SECRET", default="")
 OIDC_NAME = env_str("OIDC_NAME", default="") or "OpenID Connect"
-# The claim that holds a person's name here: whoever it names is linked when they first come.
-# Without it only those come in who linked their account themselves.
+# The claim that holds the username: the first sign-in links that person.
+# Without it, only people who linked their account themselves can sign in.
 OIDC_USERNAME_CLAIM = env_str("OIDC_USERNAME_CLAIM", default="")
 OIDC_CREATE_PEOPLE = env_bool("OIDC_CREATE_PEOPLE", default=False)
 OIDC_ON = bool(OIDC_ISSUER and OIDC_CLIENT_ID and OIDC_CLIENT_SECRET)
@@ -168,7 +168,7 @@ if OIDC_ON and not (_issuer.scheme == "https" or _issuer.hostname in _LOOPBACK):
     raise ImproperlyConfigured("OIDC_ISSUER must be https unless the host is this machine.")
 if OIDC_CREATE_PEOPLE and not OIDC_USERNAME_CLAIM:
     raise ImproperlyConfigured("OIDC_CREATE_PEOPLE needs OIDC_USERNAME_CLAIM: what to call them.")
-SOCIALACCOUNT_ADAPTER = "dashboard.accounts.oidc.Adapter"
+SOCIALACCOUNT_ADAPTER = "dashboard.accounts.oidc.OidcAdapter"
 SOCIALACCOUNT_STORE_TOKENS = False
 
 # --- Cookies and headers -----------------------------------------------------------------------
@@ -180,11 +180,11 @@ SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "dashboard.core.error_views.csrf_failure_page"
 SESSION_ENGINE = "dashboard.accounts.session_store"
-# A session ends when nobody was there for so long, and at the latest so long after signing in.
+# A session ends after this long without activity, and at the latest this long after sign-in.
 SESSION_IDLE = env_duration("SESSION_IDLE", default="30m")
 SESSION_AGE = env_duration("SESSION_AGE", default="12h")
 SESSION_COOKIE_AGE = int(SESSION_AGE.total_seconds())
-# A sign-in or a confirmation this young is needed for what changes credentials or decides.
+# How recent a sign-in or confirmation must be for changes of credentials and for decisions.
 CONFIRMED_FOR = timedelta(minutes=15)
 LANGUAGE_COOKIE_NAME = f"{_host_prefix}language"
 LANGUAGE_COOKIE_SECURE = SERVED_BY_HTTPS
@@ -192,7 +192,7 @@ LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 LANGUAGE_COOKIE_AGE = 365 * 86400
 SECURE_SSL_REDIRECT = SERVED_BY_HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # asked for from inside, without TLS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # requested from inside, without TLS
 SECURE_HSTS_SECONDS = 365 * 86400 if SERVED_BY_HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = SERVED_BY_HTTPS
 SECURE_CONTENT_TYPE_NOSNIFF = True
@@ -201,10 +201,10 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 if env_bool("BEHIND_PROXY", default=False):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
-# How many proxies of ours stand before the web process: what X-Forwarded-For says is believed
-# for that many hops from the end, and not at all at nought.
+# The number of our own proxies in front of the web process: that many hops of X-Forwarded-For,
+# counted from the end, are trusted; none at zero.
 TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", default=0, minimum=0)
-# The largest body that is read; the API names it when it refuses one.
+# The largest request body; the API names the limit when it refuses one.
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024
 # No inline script or style anywhere; pages load nothing from other hosts.
 CONTENT_SECURITY_POLICY = "; ".join(
@@ -215,7 +215,7 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "img-src 'self' data: blob:",
         "font-src 'self'",
         "connect-src 'self'",
-        # A form's redirect counts too: signing in leads to the provider.
+        # It applies to a form's redirect too, and signing in redirects to the provider.
         f"form-action 'self' {_issuer.scheme}://{_issuer.netloc}"
         if OIDC_ON
         else "form-action 'self'",
@@ -233,7 +233,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 WHITENOISE_USE_FINDERS = False
-WHITENOISE_ALLOW_ALL_ORIGINS = False  # nobody else has a use for them
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # no other site needs them
 
 # --- Logging -----------------------------------------------------------------------------------
 LOG_FORMAT = env_str("LOG_FORMAT", default="json")
@@ -241,39 +241,39 @@ LOGGING_CONFIG = None  # structlog is set up once, below
 LOGGING = logging_config(LOG_FORMAT, level=env_str("LOG_LEVEL", default="INFO"))
 
 # --- Probing -----------------------------------------------------------------------------------
-# How long one probe call may take, all bytes included, before it counts as timed out.
+# The time limit of one probe call, including the whole reply.
 PROBE_TIMEOUT = env_duration("PROBE_TIMEOUT", default="60s")
-# Silence before the first byte, and between two bytes.
+# The longest wait for the first byte, and between two bytes.
 PROBE_IDLE_TIMEOUT = env_duration("PROBE_IDLE_TIMEOUT", default="30s")
 # The most bytes read of one reply.
 PROBE_MAX_BYTES = env_int("PROBE_MAX_BYTES", default=8 * 1024 * 1024, minimum=1024)
 
-# How long the one request of “Try it” may take, all of it; a page waits for it.
+# The time limit of the one request of “Try it”; a page waits for it.
 TRY_TIMEOUT = env_duration("TRY_TIMEOUT", default="20s")
 
-# A run is held by a lease; a worker that stops renewing it loses the run to another one.
+# A worker holds a run by a lease; if it stops renewing it, another worker can take the run.
 RUN_LEASE = env_duration("RUN_LEASE", default="90s")
 RUN_HEARTBEAT = env_duration("RUN_HEARTBEAT", default="20s")
 if RUN_HEARTBEAT * 2 > RUN_LEASE:
     raise ImproperlyConfigured("RUN_HEARTBEAT must be at most half of RUN_LEASE.")
-# First wait before a run whose worker died is tried again; doubles each time.
+# The first wait before a run whose worker died is retried; it doubles each time.
 RUN_RETRY_AFTER = env_duration("RUN_RETRY_AFTER", default="10s")
-# A queued run whose doorbell nobody answered is rung again after this.
+# After this long without a worker, the wake-up of a queued run is sent again.
 RUN_RING_AGAIN = env_duration("RUN_RING_AGAIN", default="60s")
-# How often beat and every worker look for due endpoints and dead runs.
+# How often the scheduler and every worker look for due endpoints and dead runs.
 SCHEDULE_EVERY = env_duration("SCHEDULE_EVERY", default="15s")
 
-# Runs of one provider under way at once, and exceptions such as ollama=1,openai=16.
+# Concurrent runs per provider, and exceptions such as ollama=1,openai=16.
 PROVIDER_RUNS = env_int("PROVIDER_RUNS", default=8, minimum=1)
 PROVIDER_RUNS_EXCEPT = env_counts("PROVIDER_RUNS_EXCEPT")
-# A new profile wants this many runs, this far apart, before the schedule takes over.
+# A new profile gets this many runs, this far apart, before its schedule applies.
 BASELINE_RUNS = env_int("BASELINE_RUNS", default=20, minimum=1)
 BASELINE_EVERY = env_duration("BASELINE_EVERY", default="7m")
-# A run that makes the detector suspicious is confirmed after this.
+# After a warning, the confirmation run starts after this.
 CONFIRM_AFTER = env_duration("CONFIRM_AFTER", default="6m")
 
 # Private addresses that probes and notices may reach, such as 10.0.0.0/8:8000 or [::1]:11434.
-# Where people reach the pages on this machine alone, its own servers are meant to be probed.
+# If the pages are reachable only on this machine, its own servers may be probed.
 EGRESS_GRANTS = env_str(
     "EGRESS_GRANTS", default="127.0.0.0/8 [::1]" if _public.hostname in _LOOPBACK else ""
 )
@@ -282,21 +282,21 @@ try:
 except ValueError as exc:
     raise ImproperlyConfigured(f"EGRESS_GRANTS: {exc}") from exc
 
-# Who reads /metrics must send this as a Bearer token; open to all who reach it when empty.
+# The Bearer token that /metrics requires; if empty, /metrics is open.
 METRICS_TOKEN = env_secret("METRICS_TOKEN", default="")
 
-# --- API: how often one token may ask, send telemetry; how often one address may be wrong --------
+# --- API: rates of requests and of telemetry per token; of failed authentication per address -----
 API_RATE = env_rate("API_RATE", default="600/m")
 API_TELEMETRY_RATE = env_rate("API_TELEMETRY_RATE", default="3000/m")
 API_AUTH_FAILURES = env_rate("API_AUTH_FAILURES", default="60/m")
 
 # --- Rollouts ----------------------------------------------------------------------------------
-# Whoever asks for the next stage may not approve it. Off only where one person is all there is.
+# The requester may not approve their own request. Turn it off only if there is just one person.
 FOUR_EYES = env_bool("FOUR_EYES", default=True)
-# A request that nobody decides on ends after this.
+# A request without a decision expires after this.
 REQUEST_EXPIRES = env_duration("REQUEST_EXPIRES", default="7d")
 
-# --- Retention, in days; a partition is dropped when all of it is older ------------------------
+# --- Retention, in days; a partition is dropped once all its rows are older --------------------
 KEEP_RAW_DAYS = env_int("KEEP_RAW_DAYS", default=14, minimum=1)
 KEEP_EVIDENCE_DAYS = env_int("KEEP_EVIDENCE_DAYS", default=90, minimum=1)
 KEEP_ATTEMPTS_DAYS = env_int("KEEP_ATTEMPTS_DAYS", default=400, minimum=1)

@@ -10,7 +10,7 @@ from ninja.operation import Operation
 from typing_extensions import override
 
 from dashboard.api import errors, problems
-from dashboard.api import urls as mounting
+from dashboard.api import urls as api_urls
 from dashboard.api.openapi import OpenApiDocument
 from dashboard.api.wire import Renderer, StrictParser
 from dashboard.audit import api as audit
@@ -68,4 +68,4 @@ api.add_router("/tokens", tokens.router)
 api.add_router("/telemetry", telemetry.router)
 api.add_router("/problems", problems.router)
 
-urls = mounting.api_patterns(api)
+urls = api_urls.api_patterns(api)

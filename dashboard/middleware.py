@@ -1,4 +1,4 @@
-"""What every request passes through: security headers, a language, a sign-in, one log line."""
+"""Middleware: security headers, language, sign-in and rights, session activity, one log line."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ log = structlog.get_logger()
 
 Next = Callable[[HttpRequest], HttpResponseBase]
 View = Callable[..., Any]
-# What answers in place of the view, or None.
+# Returns a response in place of the view's, or None.
 Guard = Callable[[HttpRequest, View, Mapping[str, Any]], HttpResponseBase | None]
 
 OPEN_WITHOUT_PASSWORD = frozenset({"password", "logout"})
@@ -52,32 +52,32 @@ class SecurityHeaders:
 
 
 class PageLanguage:
-    """Pages follow the reader's choice or browser; what machines read is English for everybody."""
+    """Pages follow the reader's choice or browser; responses for programs are always English."""
 
     MACHINES = ("/api/", "/metrics", "/healthz", "/readyz")
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
-        self.chosen = cast(Next, LocaleMiddleware(get_response))
+        self.localized = cast(Next, LocaleMiddleware(get_response))
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         if request.path.startswith(self.MACHINES):
             with translation.override("en"):
                 return self.get_response(request)
-        return self.chosen(request)
+        return self.localized(request)
 
 
 class ViewGuards:
-    """A request reaches a view only past GUARDS, in their order; every request has an actor."""
+    """Runs GUARDS in order before every view, and sets the actor of the request."""
 
     def __init__(self, get_response: Next) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         via = Via.API if request.path.startswith("/api/") else Via.PAGE
-        known = structlog.contextvars.get_contextvars().get("request_id", "")
+        request_id = structlog.contextvars.get_contextvars().get("request_id", "")
         with actor_context.acting_as(
-            ActorContext(via, address=http.client_address(request), request_id=known)
+            ActorContext(via, address=http.client_address(request), request_id=request_id)
         ):
             return self.get_response(request)
 
@@ -86,54 +86,56 @@ class ViewGuards:
         request: HttpRequest,
         view: View,
         args: Sequence[Any],
-        named: Mapping[str, Any],
+        kwargs: Mapping[str, Any],
     ) -> HttpResponseBase | None:
-        answers = (guard(request, view, named) for guard in GUARDS)
-        return next((answer for answer in answers if answer is not None), None)
+        responses = (guard(request, view, kwargs) for guard in GUARDS)
+        return next((response for response in responses if response is not None), None)
 
 
 def require_sign_in(
-    request: HttpRequest, view: View, named: Mapping[str, Any]
+    request: HttpRequest, view: View, kwargs: Mapping[str, Any]
 ) -> HttpResponseBase | None:
-    """A form that is sent after the session has ended is explained, and can be sent again."""
+    """Redirect to the sign-in page; a form sent after the session ended can be sent again."""
     if request.user.is_authenticated or not getattr(view, "login_required", True):
         return None
     if request.method in {"GET", "HEAD"}:
         return redirect_to_login(request.get_full_path())
     text = _("Your session had ended, so nothing was sent. Sign in, then send it again.")
-    # The class tells static/js/drafts.js to keep what was typed.
+    # static/js/drafts.js keeps the typed text when it sees this class.
     messages.warning(request, text, extra_tags="unsent")
     return redirect_to_login(http.referring_page(request))
 
 
-def require_rights(request: HttpRequest, view: View, named: Mapping[str, Any]) -> None:
+def require_rights(request: HttpRequest, view: View, kwargs: Mapping[str, Any]) -> None:
     """Raises unless the person has the right that the view declares."""
     declared = permissions.declared_rights(view)
     # The actor of a public view is not looked up.
     if declared is None or not declared.is_public:
         actor_context.identify_actor(person_id=request.user.pk, name=request.user.get_username())
-    permissions.check_view(request, view, named)
+    permissions.check_view(request, view, kwargs)
 
 
 def require_own_password(
-    request: HttpRequest, view: View, named: Mapping[str, Any]
+    request: HttpRequest, view: View, kwargs: Mapping[str, Any]
 ) -> HttpResponseBase | None:
-    """A password that a machine drew and printed is changed before anything else."""
+    """A generated password that was printed must be changed before anything else."""
     if _is_open(request, view, OPEN_WITHOUT_PASSWORD) or not isinstance(request.user, User):
         return None
-    return _go_to(request, "password") if people.must_change_password(request.user) else None
+    return _redirect_to(request, "password") if people.must_change_password(request.user) else None
 
 
 def require_second_factor(
-    request: HttpRequest, view: View, named: Mapping[str, Any]
+    request: HttpRequest, view: View, kwargs: Mapping[str, Any]
 ) -> HttpResponseBase | None:
-    """A person whose role needs a second factor sets one up before anything else."""
-    if not settings.REQUIRE_SECOND_FACTOR or _is_open(request, view, second_factor.OPEN_WITHOUT):
+    """A person whose role needs a second factor must set one up before anything else."""
+    if not settings.REQUIRE_SECOND_FACTOR or _is_open(
+        request, view, second_factor.OPEN_WITHOUT_FACTOR
+    ):
         return None
-    if not second_factor.is_owed(cast(User, request.user)):
+    if not second_factor.lacks_required_factor(cast(User, request.user)):
         return None
     messages.warning(request, _("Your role needs a second factor. Set one up to go on."))
-    return _go_to(request, "security")
+    return _redirect_to(request, "security")
 
 
 GUARDS: tuple[Guard, ...] = (
@@ -145,21 +147,21 @@ GUARDS: tuple[Guard, ...] = (
 
 
 def _is_open(request: HttpRequest, view: View, names: Collection[str]) -> bool:
-    """Whether a view is public or named; programs come with tokens, to views that are public."""
+    """Whether a view is public or in `names`; the API's views are public and check tokens."""
     declared = permissions.declared_rights(view)
     match = request.resolver_match
     return declared is None or declared.is_public or bool(match and match.url_name in names)
 
 
-def _go_to(request: HttpRequest, name: str) -> HttpResponseBase:
+def _redirect_to(request: HttpRequest, name: str) -> HttpResponseBase:
     url = reverse(name)
     return HttpResponseClientRedirect(url) if "HX-Request" in request.headers else redirect(url)
 
 
-class Presence:
-    """Notes that a person is here, which puts off the end of an idle session.
+class SessionActivity:
+    """Records a person's activity, which extends their session.
 
-    What a page asks for by itself does not count: a page left open must not keep its session alive.
+    Requests that a page sends by itself do not count: an open page must not keep its session alive.
     """
 
     def __init__(self, get_response: Next) -> None:
@@ -168,12 +170,19 @@ class Presence:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         response = self.get_response(request)
         session = cast(SessionStore, request.session)
-        by_itself = request.method == "GET" and "HX-Request" in request.headers
-        # Only where the session was looked at anyway, and has not just ended.
-        if session.accessed and not by_itself and session.session_key and session.is_to_be_noted():
+        is_background = request.method == "GET" and "HX-Request" in request.headers
+        # Only if the request used the session, and it has not just ended.
+        if (
+            session.accessed
+            and not is_background
+            and session.session_key
+            and session.is_activity_due()
+        ):
             assert session.row is not None
             browser = http.browser_name(request.headers.get("User-Agent", ""))
-            sessions.note(session.row, address=http.client_address(request), browser=browser)
+            sessions.record_activity(
+                session.row, address=http.client_address(request), browser=browser
+            )
         return response
 
 
@@ -182,8 +191,8 @@ class RequestLog:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        given = request.headers.get("X-Request-ID", "")
-        request_id = given if re.fullmatch(r"[A-Za-z0-9_-]{8,64}", given) else uuid.uuid4().hex
+        sent_id = request.headers.get("X-Request-ID", "")
+        request_id = sent_id if re.fullmatch(r"[A-Za-z0-9_-]{8,64}", sent_id) else uuid.uuid4().hex
         started = time.monotonic()
         with structlog.contextvars.bound_contextvars(request_id=request_id):
             response = self.get_response(request)

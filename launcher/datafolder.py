@@ -15,13 +15,13 @@ from pathlib import Path
 from launcher import ports
 from launcher.errors import LaunchError
 
-# So much of a past the simulated vendors have when they are first started.
-PAST = timedelta(days=30)
+# The length of the simulated history at the first start.
+DEMO_HISTORY = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
 class DataFolder:
-    """Names of what lies in the data folder."""
+    """The paths in the data folder."""
 
     path: Path
 
@@ -30,20 +30,22 @@ class DataFolder:
         return self.path / "log"
 
     def secret_key_file(self) -> Path:
-        return self._once("secret-key", lambda: secrets.token_urlsafe(48))
+        return self._create_once("secret-key", lambda: secrets.token_urlsafe(48))
 
     def credential_keys_file(self) -> Path:
-        return self._once(
+        return self._create_once(
             "credential-keys", lambda: base64.b64encode(secrets.token_bytes(32)).decode()
         )
 
     def password(self, name: str) -> str:
-        """Return a password that is made once and kept."""
-        return self._once(name, lambda: secrets.token_urlsafe(24)).read_text().strip()
+        """Return a password that is created once and kept."""
+        return self._create_once(name, lambda: secrets.token_urlsafe(24)).read_text().strip()
 
     def vendors_port(self) -> int:
-        """Return the port on which the simulated vendors were registered, the same every time."""
-        port_text = self._once("vendors-port", lambda: str(ports.free_port())).read_text().strip()
+        """Return the port of the simulated vendors, the same at every start."""
+        port_text = (
+            self._create_once("vendors-port", lambda: str(ports.free_port())).read_text().strip()
+        )
         if not port_text.isdigit():
             raise LaunchError(
                 f"{self.path / 'vendors-port'} holds no port number. Delete the file."
@@ -51,13 +53,13 @@ class DataFolder:
         return int(port_text)
 
     def vendors_since(self, *, begin: bool) -> str | None:
-        """Return when the story of the simulated vendors began, the same every time.
+        """Return the start of the simulated vendors' history, the same at every start.
 
-        None where no start has begun it yet and this one shall not either.
+        None if there is no history yet and `begin` is false.
         """
         if not begin and not (self.path / "vendors-since").exists():
             return None
-        since = self._once("vendors-since", _a_past_ago).read_text().strip()
+        since = self._create_once("vendors-since", _demo_history_start).read_text().strip()
         try:
             datetime.fromisoformat(since)
         except ValueError as exc:
@@ -66,19 +68,19 @@ class DataFolder:
             ) from exc
         return since
 
-    def _once(self, name: str, make: Callable[[], str]) -> Path:
+    def _create_once(self, name: str, make: Callable[[], str]) -> Path:
         path = self.path / name
         if not path.exists():
             write_private(path, make() + "\n")
         return path
 
 
-def _a_past_ago() -> str:
-    return (datetime.now(UTC) - PAST).isoformat(timespec="seconds")
+def _demo_history_start() -> str:
+    return (datetime.now(UTC) - DEMO_HISTORY).isoformat(timespec="seconds")
 
 
 def open_data_folder(path: Path) -> DataFolder:
-    """Return the data folder, made for us alone if it is not there yet."""
+    """Return the data folder; create it, private to this user, if it does not exist."""
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as exc:
@@ -94,17 +96,17 @@ def open_data_folder(path: Path) -> DataFolder:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file whole or not at all, readable to us alone."""
-    half = path.with_name(path.name + ".new")
-    half.unlink(missing_ok=True)
-    with os.fdopen(os.open(half, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+    """Write a file atomically, readable only for this user."""
+    draft = path.with_name(path.name + ".new")
+    draft.unlink(missing_ok=True)
+    with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)
-    half.replace(path)
+    draft.replace(path)
 
 
 @contextmanager
-def locked(data: DataFolder, url: str) -> Iterator[None]:
-    """Hold the data folder; whoever else tries is told who has it."""
+def lock_data_folder(data: DataFolder, url: str) -> Iterator[None]:
+    """Lock the data folder; a second process gets an error that names the first."""
     with (data.path / "run.lock").open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

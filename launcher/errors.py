@@ -1,7 +1,7 @@
-"""The one error of this package: its message is a sentence that says what to do."""
+"""The error of this package: its message says what to do."""
 
 from __future__ import annotations
 
 
 class LaunchError(Exception):
-    """Toolgauge cannot start or go on; the command ends with exit code 2."""
+    """Toolgauge cannot start or continue; the command ends with exit code 2."""

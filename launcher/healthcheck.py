@@ -10,7 +10,7 @@ from launcher.ports import page_status
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Ask `/readyz` on the port that is given."""
+    """Request `/readyz` on the given port."""
     port = int(arguments[0]) if arguments else 8000
     return 0 if page_status(port, "/readyz", os.environ["PUBLIC_URL"]) == 200 else 1
 

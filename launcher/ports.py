@@ -1,4 +1,4 @@
-"""Loopback ports: which are free, and whether somebody answers."""
+"""Loopback ports: finding free ones, and requesting a page."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from urllib.parse import urlsplit
 
 LOOPBACK = "127.0.0.1"
 
-# Below the ranges that systems hand out for outgoing connections, so that a part which restarts
-# finds its port still free.
+# Below the ranges of outgoing connections, so that the port of a restarting service stays free.
 CANDIDATES = range(20_000, 32_000)
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    # The system's own chance: two starts must not draw alike, even where a seed was set.
+    """Return a port without a listener."""
+    # SystemRandom: two starts must not choose alike, even if a seed was set.
     for port in random.SystemRandom().sample(CANDIDATES, 50):
         if is_free(port):
             return port
@@ -26,7 +25,7 @@ def free_port() -> int:
 
 
 def is_free(port: int) -> bool:
-    """Tell whether a server could listen on this loopback port."""
+    """Return whether a server could listen on this loopback port."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -37,13 +36,13 @@ def is_free(port: int) -> bool:
 
 
 def page_status(port: int, path: str, public_url: str) -> int | None:
-    """Ask as people will: under the public name, which is the only one the pages may know."""
+    """Request a page under the public host name, which may be the only allowed one."""
     public = urlsplit(public_url)
     return http_status(port, path, {"Host": public.netloc, "X-Forwarded-Proto": public.scheme})
 
 
 def http_status(port: int, path: str, headers: dict[str, str] | None = None) -> int | None:
-    """Return the status that a loopback HTTP server answers with, or None while none answers."""
+    """Return the status of a loopback HTTP server, or None while it does not answer."""
     connection = http.client.HTTPConnection(LOOPBACK, port, timeout=2)
     try:
         connection.request("GET", path, headers=headers or {})

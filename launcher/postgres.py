@@ -1,4 +1,4 @@
-"""A Postgres of our own: made, started on loopback, stopped; its data stays in one folder."""
+"""An embedded Postgres: initialised, started on loopback, stopped; its data is in one folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from launcher import ports
 from launcher.binaries import postgres_folder, postgres_major
 from launcher.datafolder import DataFolder, write_private
 from launcher.errors import LaunchError
-from launcher.privileges import Identity, give_ownership, unprivileged
+from launcher.privileges import Identity, give_ownership, unprivileged_identity
 from launcher.process import Command
 from launcher.service import Service
 from launcher.stale_processes import command_line, end_process
@@ -32,13 +32,13 @@ SETTINGS = {
     "timezone": "UTC",
     "log_timezone": "UTC",
 }
-# For data that nobody will miss.
+# For data that may be lost.
 FAST_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A Postgres data folder together with what is needed to start a server on it."""
+    """A Postgres data folder and the parameters of its server."""
 
     folder: Path
     binaries: Path
@@ -58,10 +58,10 @@ class Cluster:
 def open_cluster(
     home: DataFolder, *, durable: bool = True, identity: Identity | None = None
 ) -> Cluster:
-    """Return the cluster of a data folder, made if there is none; stops a leftover server."""
+    """Return the cluster of a data folder, initialised if needed; stops a leftover server."""
     binaries = postgres_folder()
     folder = home.path / "postgres"
-    identity = identity or unprivileged(binaries, folder)
+    identity = identity or unprivileged_identity(binaries, folder)
     folder.mkdir(mode=0o700, exist_ok=True)
     give_ownership(folder, identity)
     password = home.password("postgres-password")
@@ -75,7 +75,7 @@ def open_cluster(
 
 
 def postgres_service(cluster: Cluster, log: Path) -> Service:
-    """Return the server as a part for the supervisor."""
+    """Return the server as a service for the supervisor."""
     settings = SETTINGS | {"port": str(cluster.port)} | ({} if cluster.durable else FAST_SETTINGS)
     options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
     command = Command(
@@ -91,7 +91,7 @@ def postgres_service(cluster: Cluster, log: Path) -> Service:
     return Service(
         name="postgres",
         command=command,
-        is_ready=lambda _up: _answers(cluster),
+        is_ready=lambda _up: _is_reachable(cluster),
         where=f"port {cluster.port}",
         before_start=lambda: end_leftover(cluster),
     )
@@ -100,49 +100,49 @@ def postgres_service(cluster: Cluster, log: Path) -> Service:
 def ensure_database(cluster: Cluster) -> None:
     """Create the product's database on a running server unless it exists."""
     with psycopg.connect(cluster.url("postgres"), autocommit=True) as connection:
-        known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [NAME])
-        if known.fetchone() is None:
+        existing = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [NAME])
+        if existing.fetchone() is None:
             connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(NAME)))
 
 
 def end_leftover(cluster: Cluster) -> None:
-    """Stop a server that still runs on this data, and forget one that was killed."""
-    note = cluster.data / "postmaster.pid"
+    """Stop a server that still runs on this data; remove the pid file of a killed one."""
+    pid_file = cluster.data / "postmaster.pid"
     try:
-        lines = note.read_text().splitlines()
+        lines = pid_file.read_text().splitlines()
     except FileNotFoundError:
         return
     pid = int(lines[0]) if lines and lines[0].isdigit() else 0
     if pid and str(cluster.data) in command_line(pid):
         end_process(pid, signal.SIGINT)
-    # The number may by now belong to another process, which Postgres would take for a server.
-    note.unlink(missing_ok=True)
+    # The pid may belong to another process by now, which Postgres would take for a server.
+    pid_file.unlink(missing_ok=True)
 
 
 def _check_version(cluster: Cluster) -> None:
-    written_by = (cluster.data / "PG_VERSION").read_text().strip()
+    theirs = (cluster.data / "PG_VERSION").read_text().strip()
     ours = postgres_major(cluster.binaries)
-    if written_by != str(ours):
+    if theirs != str(ours):
         raise LaunchError(
-            f"The data in {cluster.data} was written by Postgres {written_by}, and this is "
-            f"Postgres {ours}. Dump it with Postgres {written_by} and load it into a new folder "
+            f"The data in {cluster.data} was written by Postgres {theirs}, and this is "
+            f"Postgres {ours}. Dump it with Postgres {theirs} and load it into a new folder "
             "(--data-dir), or move it away to begin anew."
         )
 
 
 def _initialise(cluster: Cluster) -> None:
-    """Make the cluster beside its place and move it there whole: a half one never counts."""
-    half = cluster.folder / "half-made"
-    shutil.rmtree(half, ignore_errors=True)
+    """Initialise in a temporary folder and rename it: a partial cluster is never used."""
+    draft = cluster.folder / "half-made"
+    shutil.rmtree(draft, ignore_errors=True)
     password_file = cluster.folder / "initial-password"
     write_private(password_file, cluster.password)
     if cluster.identity.uid is not None:
         os.chown(password_file, cluster.identity.uid, -1)
     try:
-        _run_initdb(cluster, half, password_file)
+        _run_initdb(cluster, draft, password_file)
     finally:
         password_file.unlink(missing_ok=True)
-    half.rename(cluster.data)
+    draft.rename(cluster.data)
 
 
 def _run_initdb(cluster: Cluster, folder: Path, password_file: Path) -> None:
@@ -150,14 +150,14 @@ def _run_initdb(cluster: Cluster, folder: Path, password_file: Path) -> None:
     options = ["-U", NAME, "-A", "scram-sha-256", f"--pwfile={password_file}", "-E", "UTF8"]
     options += _locale_options(postgres_major(cluster.binaries))
     options += [] if cluster.durable else ["--no-sync"]
-    made = subprocess.run(
+    result = subprocess.run(
         [*identity.prefix, str(cluster.binaries / "initdb"), "-D", str(folder), *options],
         cwd="/",
         env=_environment(),
         user=identity.uid,
         group=identity.gid,
         extra_groups=None if identity.uid is None else [],
-        start_new_session=True,  # Ctrl-C is for us: a second later we stop in order
+        start_new_session=True,  # Ctrl-C must reach only us: we then stop in order
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -165,21 +165,21 @@ def _run_initdb(cluster: Cluster, folder: Path, password_file: Path) -> None:
         errors="replace",
         check=False,
     )
-    if made.returncode != 0:
+    if result.returncode != 0:
         raise LaunchError(
-            f"Postgres could not make its data folder {cluster.data}:\n{made.stdout.strip()}\n"
+            f"Postgres could not make its data folder {cluster.data}:\n{result.stdout.strip()}\n"
             "Check that the disk has room and that the folder is yours."
         )
 
 
 def _locale_options(major: int) -> list[str]:
-    """An order that depended on the C library would break indexes when that is updated."""
+    """A locale of the C library would break indexes when the library is updated."""
     if major >= 17:
         return ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
     return ["--locale=C"]
 
 
-def _answers(cluster: Cluster) -> bool:
+def _is_reachable(cluster: Cluster) -> bool:
     try:
         psycopg.connect(cluster.url("postgres"), connect_timeout=2).close()
     except psycopg.OperationalError:

@@ -1,4 +1,4 @@
-"""One child process: started so that it cannot outlive us, asked to end, ended."""
+"""A child process that cannot outlive its parent: starting and stopping it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What to run, as whom, where its output goes, and how it is asked to end."""
+    """A command with its user, its log and its stop signal."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
@@ -33,7 +33,7 @@ class Command:
     identity: Identity = field(default_factory=Identity)
     stop_signal: signal.Signals = signal.SIGTERM
     stop_seconds: float = 10.0
-    # Sent by the kernel when we were killed and cannot ask any more.
+    # Sent by the kernel when the parent was killed.
     orphan_signal: signal.Signals = signal.SIGKILL
 
 
@@ -54,30 +54,30 @@ class Process:
         return time.monotonic() - self.started
 
     def exit_code(self) -> int | None:
-        """Return None while it runs; negative means ended by that signal."""
+        """Return None while it runs; a negative code is the signal that ended it."""
         return self._popen.poll()
 
-    def stop(self, hurry: Callable[[], bool] = lambda: False) -> None:
-        """Ask it to end, wait, and kill the group when time is up or there is a hurry."""
-        if self.exit_code() is None and not hurry():
+    def stop(self, is_urgent: Callable[[], bool] = lambda: False) -> None:
+        """Send the stop signal, wait, and kill the group on timeout or when urgent."""
+        if self.exit_code() is None and not is_urgent():
             self._popen.send_signal(self.command.stop_signal)
-            self._wait(hurry)
+            self._wait(is_urgent)
         self._kill_group()
         self._popen.wait()
 
-    def _wait(self, hurry: Callable[[], bool]) -> None:
+    def _wait(self, is_urgent: Callable[[], bool]) -> None:
         deadline = time.monotonic() + self.command.stop_seconds
-        while self.exit_code() is None and time.monotonic() < deadline and not hurry():
+        while self.exit_code() is None and time.monotonic() < deadline and not is_urgent():
             time.sleep(0.02)
 
     def _kill_group(self) -> None:
-        # Nobody may be left in it; macOS says "permission" when only the dead leader is.
+        # The group may be empty; macOS says "permission" if only the dead leader is left.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.pid, signal.SIGKILL)
 
 
-def last_lines(log: Path, count: int = 12) -> str:
-    """Return the end of a log, indented, to be shown below a message."""
+def read_last_lines(log: Path, count: int = 12) -> str:
+    """Return the end of a log, indented, to print below a message."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - 8_000))
@@ -87,8 +87,8 @@ def last_lines(log: Path, count: int = 12) -> str:
     return "\n".join(f"    {line}" for line in text.splitlines()[-count:])
 
 
-def rotate(log: Path) -> None:
-    """Put a log that has grown too long aside, over the one put aside before."""
+def rotate_log(log: Path) -> None:
+    """Rename a log that is too long, replacing the previously renamed one."""
     if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
         log.replace(log.with_name(log.name + ".1"))
 
@@ -108,7 +108,7 @@ def _spawn(command: Command) -> subprocess.Popen[bytes]:
             user=identity.uid,
             group=identity.gid,
             extra_groups=None if identity.uid is None else [],
-            # Safe here: we never start threads, and the hook only makes two system calls.
+            # Safe here: we start no threads, and the hook makes only two system calls.
             preexec_fn=_tie_to_parent(command.orphan_signal),  # noqa: PLW1509
         )
     finally:
@@ -124,15 +124,15 @@ def _open_log(log: Path | None) -> IO[bytes] | None:
 
 
 def _tie_to_parent(orphan_signal: signal.Signals) -> Callable[[], None] | None:
-    """Return a hook for the child that has the kernel signal it when we die (Linux only)."""
+    """Return a hook that has the kernel signal the child when the parent dies (Linux only)."""
     libc = _libc
     if libc is None:
         return None
     parent = os.getpid()
 
-    def tie() -> None:
+    def set_death_signal() -> None:
         libc.prctl(_PR_SET_PDEATHSIG, int(orphan_signal))
         if os.getppid() != parent:
             os._exit(1)
 
-    return tie
+    return set_death_signal

@@ -1,4 +1,4 @@
-"""Where a product that runs on this machine has its servers, read from its data folder."""
+"""The servers of a product that runs on this machine, read from its data folder."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from launcher.postgres import NAME
 _KEY_FILES = {"SECRET_KEY": "secret-key", "CREDENTIAL_KEYS": "credential-keys"}
 
 
-def find_environment(folder: Path, given: Mapping[str, str]) -> dict[str, str]:
-    """What a program beside the product needs and was not given; nothing is made or changed."""
-    found = {"DATA_DIR": str(folder)} if folder.is_dir() else {}
+def find_environment(folder: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """The variables that another program needs to use the product and that are not set yet."""
+    variables = {"DATA_DIR": str(folder)} if folder.is_dir() else {}
     for name, file in _KEY_FILES.items():
         if (folder / file).is_file():
-            found[f"{name}_FILE"] = str(folder / file)
-    found |= _database(folder) | _broker(folder)
-    return {name: value for name, value in found.items() if not _is_given(name, given)}
+            variables[f"{name}_FILE"] = str(folder / file)
+    variables |= _database_environment(folder) | _broker_environment(folder)
+    return {name: value for name, value in variables.items() if not _is_set(name, environment)}
 
 
-def _is_given(name: str, given: Mapping[str, str]) -> bool:
-    plain = name.removesuffix("_FILE")
-    return bool(given.get(plain) or given.get(f"{plain}_FILE"))
+def _is_set(name: str, environment: Mapping[str, str]) -> bool:
+    base_name = name.removesuffix("_FILE")
+    return bool(environment.get(base_name) or environment.get(f"{base_name}_FILE"))
 
 
-def _database(folder: Path) -> dict[str, str]:
+def _database_environment(folder: Path) -> dict[str, str]:
     try:
         port = (folder / "postgres/data/postmaster.pid").read_text().splitlines()[3]
         password = (folder / "postgres-password").read_text().strip()
@@ -36,7 +36,7 @@ def _database(folder: Path) -> dict[str, str]:
     return {"DATABASE_URL": url}
 
 
-def _broker(folder: Path) -> dict[str, str]:
+def _broker_environment(folder: Path) -> dict[str, str]:
     try:
         lines = (folder / "valkey/valkey.conf").read_text().splitlines()
     except OSError:

@@ -7,29 +7,28 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from launcher import ports, postgres, valkey
-from launcher import services as parts
-from launcher.console import say, service_line
-from launcher.datafolder import DataFolder, locked, open_data_folder
+from launcher import ports, postgres, services, valkey
+from launcher.console import print_line, service_line
+from launcher.datafolder import DataFolder, lock_data_folder, open_data_folder
 from launcher.errors import LaunchError
-from launcher.process import rotate
+from launcher.process import rotate_log
 from launcher.service import Service
 from launcher.supervisor import StopRequest, StopRequested, Supervisor
 
 
 def serve(*, port: int, data_dir: Path, demo: bool) -> int:
-    """Run until asked to stop; return the exit code."""
+    """Run until a stop signal; return the exit code."""
     stop = StopRequest()
     stop.listen()
     port = port or ports.free_port()
     url = os.environ.get("PUBLIC_URL") or f"http://{ports.LOOPBACK}:{port}"
     try:
         data = open_data_folder(data_dir)
-        with locked(data, url):
+        with lock_data_folder(data, url):
             _check_port(port)
             _run(data, stop, {"PUBLIC_URL": url, "DEMO": "1" if demo else "0"}, port)
     except LaunchError as exc:
-        say(f"\n{exc}")
+        print_line(f"\n{exc}")
         return 2
     return 0
 
@@ -43,37 +42,37 @@ def _check_port(port: int) -> None:
 
 
 def _run(data: DataFolder, stop: StopRequest, extra: dict[str, str], port: int) -> None:
-    begun = time.monotonic()
+    started = time.monotonic()
     for log in data.logs.glob("*.log"):
-        rotate(log)
-    supervisor = Supervisor(say, stop)
+        rotate_log(log)
+    supervisor = Supervisor(print_line, stop)
     try:
         env = _bring_up_servers(supervisor, data) | extra
         env |= {"SIMULATOR_URL": f"http://{ports.LOOPBACK}:{_vendors_port(data)}"}
         since = data.vendors_since(begin=extra["DEMO"] == "1")
-        vendors, *others = parts.product_services(env, data, port, since)
-        supervisor.start([vendors])  # needs no database, so it need not wait for one
-        for name, command in parts.preparation_commands(env, since):
+        vendors, *others = services.product_services(env, data, port, since)
+        supervisor.start([vendors])  # at once: it needs no database
+        for name, command in services.preparation_commands(env, since):
             supervisor.run_once(name, command)
         supervisor.bring_up(others)
-        _announce(extra["PUBLIC_URL"], data, time.monotonic() - begun)
+        _announce(extra["PUBLIC_URL"], data, time.monotonic() - started)
         supervisor.keep_up()
     except StopRequested:
-        say("\nStopping. Press Ctrl-C again to kill what is left at once.")
+        print_line("\nStopping. Press Ctrl-C again to kill what is left at once.")
     finally:
         supervisor.stop_all()
 
 
 def _bring_up_servers(supervisor: Supervisor, data: DataFolder) -> dict[str, str]:
-    """Start those servers whose address was not given; return the environment of the parts."""
-    env = parts.product_environment(data)
+    """Start the servers without a configured URL; return the environment of the services."""
+    env = services.product_environment(data)
     servers: list[Service] = []
     cluster = store = None
-    if not _is_given("DATABASE_URL", os.environ):
+    if not _is_set("DATABASE_URL", os.environ):
         cluster = postgres.open_cluster(data)
         servers.append(postgres.postgres_service(cluster, data.logs / "postgres.log"))
         env["DATABASE_URL"] = cluster.url()
-    if not _is_given("REDIS_URL", os.environ):
+    if not _is_set("REDIS_URL", os.environ):
         store = valkey.open_store(data)
         servers.append(valkey.valkey_service(store, data.logs / "valkey.log"))
         env["REDIS_URL"] = store.url()
@@ -83,25 +82,23 @@ def _bring_up_servers(supervisor: Supervisor, data: DataFolder) -> dict[str, str
     return env
 
 
-def _is_given(name: str, env: Mapping[str, str]) -> bool:
+def _is_set(name: str, env: Mapping[str, str]) -> bool:
     return bool(env.get(name) or env.get(f"{name}_FILE"))
 
 
 def _vendors_port(data: DataFolder) -> int:
-    chosen = data.vendors_port()
-    if ports.is_free(chosen):
-        return chosen
-    # Not kept: the registered demo endpoints point at the old one, which may be free next time.
-    other = ports.free_port()
-    detail = (
-        f"port {chosen} is taken, so {other}; demo endpoints on {chosen} will not answer this time"
-    )
-    say(service_line("vendors", "moved", detail))
-    return other
+    port = data.vendors_port()
+    if ports.is_free(port):
+        return port
+    # Not stored: the demo endpoints use the old port, which may be free next time.
+    free = ports.free_port()
+    detail = f"port {port} is taken, so {free}; demo endpoints on {port} will not answer this time"
+    print_line(service_line("vendors", "moved", detail))
+    return free
 
 
 def _announce(url: str, data: DataFolder, seconds: float) -> None:
-    say(
+    print_line(
         f"\nToolgauge is running at {url}  ({seconds:.1f} s)\n"
         f"Logs and data are in {data.path}. Ctrl-C stops everything.\n"
     )

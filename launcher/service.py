@@ -1,4 +1,4 @@
-"""A part of the product, as the supervisor sees it."""
+"""A service of the product: a process that the supervisor runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from launcher.process import Command
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     return
 
 
@@ -18,14 +18,14 @@ class Service:
 
     name: str
     command: Command
-    # Told how many seconds the process has been up; asked again and again until it says yes.
+    # Called with the uptime in seconds, again and again until it returns True.
     is_ready: Callable[[float], bool]
     where: str = ""
     ready_seconds: float = 60.0
-    # Runs before each start, the restarts included.
-    before_start: Callable[[], None] = _nothing
+    # Runs before each start, including restarts.
+    before_start: Callable[[], None] = _do_nothing
 
 
 def alive_for(seconds: float) -> Callable[[float], bool]:
-    """Return a readiness test for a part that nobody can ask: it has stayed up for a while."""
+    """Return a readiness check for a service without one of its own: a minimum uptime."""
     return lambda up: up >= seconds

@@ -1,4 +1,4 @@
-"""The product's own parts: what runs once before the start, and what is kept running."""
+"""The product's own processes: commands that run once before the start, and services."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def product_environment(data: DataFolder) -> dict[str, str]:
-    """Return the environment of every part; keys that were not given are made once and kept."""
+    """Return the environment of every service; missing keys are created once and kept."""
     env = dict(os.environ)
     env |= {
         "DATA_DIR": str(data.path),
@@ -34,32 +34,35 @@ def product_environment(data: DataFolder) -> dict[str, str]:
 
 
 def preparation_commands(env: Mapping[str, str], since: str | None) -> list[tuple[str, Command]]:
-    """Return what runs once before the parts start, its output on the terminal.
+    """Return the commands that run once before the services, with output on the terminal.
 
-    `since` is when the story of the simulated vendors began, if it did.
+    `since` is the start of the simulated vendors' history, if there is one.
     """
     return [
-        ("migrate", _python(env, None, "manage.py", "migrate", "--no-input", "--verbosity", "0")),
-        ("prepare", _python(env, None, "manage.py", "first_start", *_since(since))),
+        (
+            "migrate",
+            _python_command(env, None, "manage.py", "migrate", "--no-input", "--verbosity", "0"),
+        ),
+        ("prepare", _python_command(env, None, "manage.py", "first_start", *_since_option(since))),
     ]
 
 
 def product_services(
     env: Mapping[str, str], data: DataFolder, port: int, since: str | None
 ) -> list[Service]:
-    """Return the parts in starting order; they are stopped in reverse."""
+    """Return the services in starting order; they are stopped in reverse."""
     vendors_port = urlsplit(env["SIMULATOR_URL"]).port or 0
     return [
-        _vendors(env, data.logs / "vendors.log", vendors_port, since),
-        _web(env, data.logs / "web.log", port),
-        _worker(env, data.logs / "worker.log"),
-        _beat(env, data.logs / "beat.log", data.path / "beat-schedule"),
+        _vendors_service(env, data.logs / "vendors.log", vendors_port, since),
+        _web_service(env, data.logs / "web.log", port),
+        _worker_service(env, data.logs / "worker.log"),
+        _beat_service(env, data.logs / "beat.log", data.path / "beat-schedule"),
     ]
 
 
-def _vendors(env: Mapping[str, str], log: Path, port: int, since: str | None) -> Service:
-    options = ["--port", str(port), *_since(since)]
-    command = _python(env, log, "-m", "cli.main", "simulate", *options)
+def _vendors_service(env: Mapping[str, str], log: Path, port: int, since: str | None) -> Service:
+    options = ["--port", str(port), *_since_option(since)]
+    command = _python_command(env, log, "-m", "cli.main", "simulate", *options)
     return Service(
         "vendors",
         command,
@@ -68,16 +71,16 @@ def _vendors(env: Mapping[str, str], log: Path, port: int, since: str | None) ->
     )
 
 
-def _since(since: str | None) -> list[str]:
+def _since_option(since: str | None) -> list[str]:
     return ["--since", since] if since else []
 
 
-def _web(env: Mapping[str, str], log: Path, port: int) -> Service:
+def _web_service(env: Mapping[str, str], log: Path, port: int) -> Service:
     address = ["--host", ports.LOOPBACK, "--port", str(port)]
-    # Pages that wait for news keep connections open, and must not hold up a stop.
+    # Pages with open event streams must not delay a stop.
     options = ["--no-access-log", "--no-server-header", "--lifespan", "off"]
     options += ["--timeout-graceful-shutdown", "5"]
-    command = _python(
+    command = _python_command(
         {**env, "DATABASE_POOL_SIZE": env.get("DATABASE_POOL_SIZE", "8")},
         log,
         *("-m", "uvicorn", "config.asgi:application", *address, *options),
@@ -90,12 +93,12 @@ def _web(env: Mapping[str, str], log: Path, port: int) -> Service:
     )
 
 
-def _worker(env: Mapping[str, str], log: Path) -> Service:
+def _worker_service(env: Mapping[str, str], log: Path) -> Service:
     name = f"worker@{secrets.token_hex(4)}"
-    # Orphaned, its main process is killed, and the kernel ends the pool's processes with it. It
-    # must not be asked to end: a worker that is still starting may not hear it.
+    # As an orphan, its main process is killed, and the kernel ends the pool's processes with it.
+    # A stop signal would not do: a worker that is still starting may miss it.
     pool = ["--pool", "prefork", "--concurrency", "2"]
-    command = _python(
+    command = _python_command(
         env,
         log,
         *("-m", "celery", "-A", "workers", "worker", *pool, "--loglevel", "INFO"),
@@ -105,8 +108,8 @@ def _worker(env: Mapping[str, str], log: Path) -> Service:
     return Service("worker", command, is_ready=alive_for(1.5))
 
 
-def _beat(env: Mapping[str, str], log: Path, schedule: Path) -> Service:
-    command = _python(
+def _beat_service(env: Mapping[str, str], log: Path, schedule: Path) -> Service:
+    command = _python_command(
         env,
         log,
         *("-m", "celery", "-A", "workers", "beat", "--schedule", str(schedule)),
@@ -115,7 +118,7 @@ def _beat(env: Mapping[str, str], log: Path, schedule: Path) -> Service:
     return Service("beat", command, is_ready=alive_for(1.5))
 
 
-def _python(
+def _python_command(
     env: Mapping[str, str],
     log: Path | None,
     *arguments: str,

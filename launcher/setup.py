@@ -34,91 +34,92 @@ With pytest arguments `./run test` leaves out the checks, and starts servers onl
 need them. --all repeats what the gate does less often, such as killing processes.
 """
 
-# dev holds everything that embedded holds, at the same pins, so it serves for both.
+# dev contains everything of embedded at the same pins, so it satisfies both.
 SATISFIED_BY = {"embedded": ("embedded", "dev"), "dev": ("dev",)}
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Set up what the command needs, then become it."""
+    """Set up what the command needs, then exec it."""
     if arguments and arguments[0] in {"-h", "--help"}:
         sys.stdout.write(USAGE)
         return 0
     try:
         if arguments and arguments[0] in {"test", "check"}:
             set_up(ROOT, "dev")
-            _become_tests(arguments)
+            _exec_tests(arguments)
         else:
             set_up(ROOT, "embedded")
-            _become_server(arguments)
+            _exec_server(arguments)
     except LaunchError as exc:
-        _say(f"\n{exc}")
+        _print_line(f"\n{exc}")
         return 2
     except KeyboardInterrupt:
-        _say("\nStopped during set-up. Start ./run again to finish it.")
+        _print_line("\nStopped during set-up. Start ./run again to finish it.")
         return 130
     return 0
 
 
 def set_up(root: Path, requirements: str) -> None:
-    """Make `.venv` hold the pinned requirements; does nothing when its stamp says it does."""
+    """Install the pinned requirements into `.venv`, unless its stamp says that they are there."""
     if is_set_up(root, requirements):
         return
-    with _only_one(root / ".setup.lock"):
+    with _setup_lock(root / ".setup.lock"):
         if is_set_up(root, requirements):
             return
         _make_environment(root)
         _install(root, requirements)
-        stamp(root, requirements)
+        write_stamp(root, requirements)
 
 
 def is_set_up(root: Path, requirements: str) -> bool:
-    """Tell whether the environment works, belongs to this folder and holds the requirements."""
+    """Return whether the environment works, belongs to this folder and has the requirements."""
     stamped = any(
-        _read(_stamp(root, name)) == digest(root, name) for name in SATISFIED_BY[requirements]
+        _read_if_exists(_stamp_file(root, name)) == requirements_digest(root, name)
+        for name in SATISFIED_BY[requirements]
     )
     return stamped and _environment_is_ours(root)
 
 
-def claim(root: Path) -> None:
-    """Note in a fresh environment for which folder and Python it was made."""
-    (root / ".venv" / "made-for").write_text(_mark(root))
+def write_owner_mark(root: Path) -> None:
+    """Record in a new environment for which folder and Python it was created."""
+    (root / ".venv" / "made-for").write_text(_environment_mark(root))
 
 
-def stamp(root: Path, requirements: str) -> None:
-    """Note that the environment holds the requirements: the last step, never written too early."""
-    _stamp(root, requirements).write_text(digest(root, requirements))
+def write_stamp(root: Path, requirements: str) -> None:
+    """Record that the environment has the requirements; the last step of the set-up."""
+    _stamp_file(root, requirements).write_text(requirements_digest(root, requirements))
 
 
-def digest(root: Path, requirements: str) -> str:
-    """Return a hash of all that decides what the environment holds."""
+def requirements_digest(root: Path, requirements: str) -> str:
+    """Return a hash of all files that determine the content of the environment."""
     names = {"bootstrap", "embedded", requirements}
     files = [root / "pyproject.toml"]
     files += [root / "requirements" / f"{name}.txt" for name in sorted(names)]
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for file in files:
-        whole.update(hashlib.sha256(file.read_bytes()).digest())
-    return whole.hexdigest()
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
 
 
-def setuptools_alone(bootstrap: str) -> str:
-    """Return the part of the bootstrap requirements that every platform can install."""
+def setuptools_requirements(bootstrap: str) -> str:
+    """Return the bootstrap requirements that every platform can install."""
     kept_lines: list[str] = []
-    keeping = False
+    is_kept = False
     for line in bootstrap.splitlines(keepends=True):
         if not line[0].isspace():
-            keeping = line.startswith("setuptools==")
-        if keeping:
+            is_kept = line.startswith("setuptools==")
+        if is_kept:
             kept_lines.append(line)
     return "".join(kept_lines)
 
 
-def _become_server(arguments: Sequence[str]) -> None:
+def _exec_server(arguments: Sequence[str]) -> None:
     command = ROOT / ".venv" / "bin" / "toolgauge"
     _flush()
-    os.execv(command, ["toolgauge", "serve", *arguments])  # noqa: S606 - to become it is the point
+    os.execv(command, ["toolgauge", "serve", *arguments])  # noqa: S606 - it replaces this process
 
 
-def _become_tests(arguments: Sequence[str]) -> None:
+def _exec_tests(arguments: Sequence[str]) -> None:
     python = ROOT / ".venv" / "bin" / "python"
     os.chdir(ROOT)
     _flush()
@@ -126,7 +127,7 @@ def _become_tests(arguments: Sequence[str]) -> None:
 
 
 @contextmanager
-def _only_one(path: Path) -> Iterator[None]:
+def _setup_lock(path: Path) -> Iterator[None]:
     try:
         lock = path.open("a")
     except OSError as exc:
@@ -137,7 +138,7 @@ def _only_one(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            _say("set-up: another ./run is setting up this folder; waiting for it")
+            _print_line("set-up: another ./run is setting up this folder; waiting for it")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -154,26 +155,26 @@ def _make_environment(root: Path) -> None:
     venv = root / ".venv"
     shutil.rmtree(venv, ignore_errors=True)
     _run("virtual environment", [sys.executable, "-m", "venv", str(venv)], root)
-    claim(root)
+    write_owner_mark(root)
 
 
 def _environment_is_ours(root: Path) -> bool:
-    """Scripts in an environment carry its path, so one that was moved is of no use."""
-    mark = _mark(root)
-    return mark != "" and _read(root / ".venv" / "made-for") == mark
+    """Scripts in an environment contain its path, so a moved one does not work."""
+    mark = _environment_mark(root)
+    return mark != "" and _read_if_exists(root / ".venv" / "made-for") == mark
 
 
-def _mark(root: Path) -> str:
-    """Return folder and Python version of the environment, or nothing when it does not run."""
+def _environment_mark(root: Path) -> str:
+    """Return folder and Python version of the environment; empty if it does not run."""
     python = root / ".venv" / "bin" / "python"
-    show = "import sys; print(sys.prefix, *sys.version_info[:2])"
+    code = "import sys; print(sys.prefix, *sys.version_info[:2])"
     try:
-        done = subprocess.run(
-            [python, "-I", "-c", show], capture_output=True, text=True, check=True
+        result = subprocess.run(
+            [python, "-I", "-c", code], capture_output=True, text=True, check=True
         )
     except (OSError, subprocess.CalledProcessError):
         return ""
-    return f"{root}\n{done.stdout}"
+    return f"{root}\n{result.stdout}"
 
 
 def _install(root: Path, requirements: str) -> None:
@@ -181,42 +182,42 @@ def _install(root: Path, requirements: str) -> None:
     uv = _bootstrap(root, pip)
     pinned = ["--require-hashes", "-r", f"requirements/{requirements}.txt"]
     project = ["--no-deps", "--no-build-isolation", "-e", "."]
-    _install_with_either("requirements", uv, pip, pinned, root)
-    _install_with_either("toolgauge", uv, pip, project, root)
+    _install_with_fallback("requirements", uv, pip, pinned, root)
+    _install_with_fallback("toolgauge", uv, pip, project, root)
 
 
 def _bootstrap(root: Path, pip: list[str]) -> list[str] | None:
-    """Install uv and setuptools; return the uv command, or None where there is no uv."""
+    """Install uv and setuptools; return the uv command, or None if uv is not available."""
     pinned = root / "requirements" / "bootstrap.txt"
     try:
         _run("installer", [*pip, "--require-hashes", "-r", str(pinned)], root)
     except LaunchError:
-        _say("set-up: uv cannot be installed here; going on with pip, which is slower")
-        alone = root / ".venv" / "bootstrap-without-uv.txt"
-        alone.write_text(setuptools_alone(pinned.read_text()))
-        _run("setuptools", [*pip, "--require-hashes", "-r", str(alone)], root)
+        _print_line("set-up: uv cannot be installed here; going on with pip, which is slower")
+        requirements = root / ".venv" / "bootstrap-without-uv.txt"
+        requirements.write_text(setuptools_requirements(pinned.read_text()))
+        _run("setuptools", [*pip, "--require-hashes", "-r", str(requirements)], root)
         return None
     binaries = root / ".venv" / "bin"
     quiet = ["--quiet", "--compile-bytecode", "--python", str(binaries / "python")]
     return [str(binaries / "uv"), "pip", "install", *quiet]
 
 
-def _install_with_either(
+def _install_with_fallback(
     step: str, uv: list[str] | None, pip: list[str], arguments: list[str], root: Path
 ) -> None:
     if uv is not None:
         try:
             _run(step, [*uv, *arguments], root)
         except LaunchError:
-            _say(f"set-up: uv could not install {step}; trying pip, which is slower")
+            _print_line(f"set-up: uv could not install {step}; trying pip, which is slower")
         else:
             return
     _run(step, [*pip, *arguments], root)
 
 
 def _run(step: str, command: Sequence[str], root: Path) -> None:
-    begun = time.monotonic()
-    # No index is named here, so that pip's and uv's own settings apply.
+    started = time.monotonic()
+    # Without an index here, pip's and uv's own settings apply.
     environment = os.environ | {
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "PIP_NO_INPUT": "1",
@@ -224,7 +225,7 @@ def _run(step: str, command: Sequence[str], root: Path) -> None:
         "UV_PYTHON_DOWNLOADS": "never",
     }
     try:
-        done = subprocess.run(
+        result = subprocess.run(
             command,
             cwd=root,
             env=environment,
@@ -236,33 +237,33 @@ def _run(step: str, command: Sequence[str], root: Path) -> None:
             check=False,
         )
     except OSError as exc:
-        raise LaunchError(_explain(step, str(exc))) from exc
-    if done.returncode != 0:
-        raise LaunchError(_explain(step, done.stdout))
-    _say(f"set-up: {step:<22} {time.monotonic() - begun:5.1f} s")
+        raise LaunchError(_failure_message(step, str(exc))) from exc
+    if result.returncode != 0:
+        raise LaunchError(_failure_message(step, result.stdout))
+    _print_line(f"set-up: {step:<22} {time.monotonic() - started:5.1f} s")
 
 
-def _explain(step: str, output: str) -> str:
-    last = "\n".join(f"    {line}" for line in output.strip().splitlines()[-12:])
+def _failure_message(step: str, output: str) -> str:
+    last_lines = "\n".join(f"    {line}" for line in output.strip().splitlines()[-12:])
     return (
-        f"Set-up stopped at: {step}\n{last}\n"
+        f"Set-up stopped at: {step}\n{last_lines}\n"
         "If this is about the network, check that pip can reach its package index from this "
         "machine (pip's own settings and proxy variables apply). Then start ./run again."
     )
 
 
-def _stamp(root: Path, requirements: str) -> Path:
+def _stamp_file(root: Path, requirements: str) -> Path:
     return root / ".venv" / f"stamp-{requirements}"
 
 
-def _read(path: Path) -> str | None:
+def _read_if_exists(path: Path) -> str | None:
     try:
         return path.read_text()
     except OSError:
         return None
 
 
-def _say(line: str) -> None:
+def _print_line(line: str) -> None:
     sys.stderr.write(f"{line}\n")
     sys.stderr.flush()
 

@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 
-def end_process(pid: int, how: signal.Signals, seconds: float = 20.0) -> None:
-    """Signal a process that is not our child, wait until it is gone, kill it if it stays."""
-    for signum, limit in ((how, seconds), (signal.SIGKILL, 5.0)):
+def end_process(pid: int, stop_signal: signal.Signals, seconds: float = 20.0) -> None:
+    """Signal a process that is not our child, wait for its end, and kill it on timeout."""
+    for signum, limit in ((stop_signal, seconds), (signal.SIGKILL, 5.0)):
         try:
             os.kill(pid, signum)
         except ProcessLookupError:
@@ -24,14 +24,14 @@ def end_process(pid: int, how: signal.Signals, seconds: float = 20.0) -> None:
 
 
 def command_line(pid: int) -> str:
-    """Return the command line of a process, or nothing if there is no such process."""
+    """Return the command line of a process; empty if there is no such process."""
     proc = Path("/proc", str(pid), "cmdline")
     if Path("/proc/self/cmdline").exists():
         try:
             return proc.read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:
             return ""
-    shown = subprocess.run(
+    output = subprocess.run(
         ["ps", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
-    return shown.stdout.strip()
+    return output.stdout.strip()

@@ -1,4 +1,4 @@
-"""The steps of `./run test`: commands one after another, some beside, and a table at the end."""
+"""The steps of `./run test`: commands in sequence or in the background, and a summary."""
 
 from __future__ import annotations
 
@@ -11,69 +11,69 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from launcher.console import say
+from launcher.console import print_line
 from launcher.services import ROOT
 from launcher.supervisor import StopRequest, StopRequested
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """A step that runs beside the others, and what it says."""
+class BackgroundStep:
+    """A step that runs in the background, and its output."""
 
     child: subprocess.Popen[bytes]
-    said: IO[bytes]
-    begun: float
+    output: IO[bytes]
+    started: float
 
 
 class Steps:
-    """Runs commands one after another and remembers which failed."""
+    """Runs commands one after another and records which failed."""
 
     def __init__(self) -> None:
         self.stop = StopRequest()
         self.stop.listen()
         self._failed: dict[str, int] = {}
         self._seconds: dict[str, float] = {}
-        self._beside: dict[str, Beside] = {}
+        self._background: dict[str, BackgroundStep] = {}
 
     def run(self, name: str, command: Sequence[str], env: Mapping[str, str]) -> None:
-        say(f"\n=== {name}: {' '.join(Path(word).name for word in command)}")
-        begun = time.monotonic()
-        # In our own process group: Ctrl-C reaches it too, so that pytest can end its own way.
+        print_line(f"\n=== {name}: {' '.join(Path(word).name for word in command)}")
+        started = time.monotonic()
+        # In our own process group: Ctrl-C reaches it too, so that pytest can shut down itself.
         child = subprocess.Popen(command, cwd=ROOT, env=dict(env))
         code = self._wait(child)
-        self._seconds[name] = time.monotonic() - begun
+        self._seconds[name] = time.monotonic() - started
         if code != 0:
             self._failed[name] = code
-        if self.stop.is_asked():
+        if self.stop.is_requested():
             raise StopRequested
 
-    def run_beside(self, name: str, command: Sequence[str], env: Mapping[str, str]) -> None:
-        """Start a step and go on; what it says is shown when it is waited for."""
-        said = tempfile.TemporaryFile()  # noqa: SIM115 -- it is closed with the process
+    def run_in_background(self, name: str, command: Sequence[str], env: Mapping[str, str]) -> None:
+        """Start a step in the background; `wait_for_background` prints its output."""
+        output = tempfile.TemporaryFile()  # noqa: SIM115 -- closed when the process ends
         child = subprocess.Popen(
-            command, cwd=ROOT, env=dict(env), stdout=said, stderr=subprocess.STDOUT
+            command, cwd=ROOT, env=dict(env), stdout=output, stderr=subprocess.STDOUT
         )
-        self._beside[name] = Beside(child, said, time.monotonic())
+        self._background[name] = BackgroundStep(child, output, time.monotonic())
 
-    def wait_for_those_beside(self) -> None:
-        for name, beside in self._beside.items():
-            code = self._wait(beside.child)
-            self._seconds[name] = time.monotonic() - beside.begun
-            beside.said.seek(0)
-            say(f"\n=== {name}\n{beside.said.read().decode(errors='replace').rstrip()}")
+    def wait_for_background(self) -> None:
+        for name, step in self._background.items():
+            code = self._wait(step.child)
+            self._seconds[name] = time.monotonic() - step.started
+            step.output.seek(0)
+            print_line(f"\n=== {name}\n{step.output.read().decode(errors='replace').rstrip()}")
             if code != 0:
                 self._failed[name] = code
 
-    def end_those_beside(self) -> None:
-        for beside in self._beside.values():
-            if beside.child.poll() is None:
-                self._end(beside.child)
+    def end_background(self) -> None:
+        for step in self._background.values():
+            if step.child.poll() is None:
+                self._end(step.child)
 
     def summarise(self) -> int:
-        say("")
+        print_line("")
         for name, seconds in self._seconds.items():
             verdict = f"FAILED ({self._failed[name]})" if name in self._failed else "passed"
-            say(f"{name:<12}{verdict:<14}{seconds:6.1f} s")
+            print_line(f"{name:<12}{verdict:<14}{seconds:6.1f} s")
         return next(iter(self._failed.values()), 0)
 
     def _wait(self, child: subprocess.Popen[bytes]) -> int:
@@ -81,7 +81,7 @@ class Steps:
             try:
                 return child.wait(timeout=0.1)
             except subprocess.TimeoutExpired:
-                if self.stop.is_asked():
+                if self.stop.is_requested():
                     return self._end(child)
 
     def _end(self, child: subprocess.Popen[bytes]) -> int:

@@ -1,4 +1,4 @@
-"""Brings parts up in order, keeps them up, and takes them down in reverse."""
+"""Starts services in order, keeps them running, and stops them in reverse."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 from collections.abc import Sequence
 from types import FrameType
 
-from launcher.console import Say, service_line
+from launcher.console import PrintLine, service_line
 from launcher.errors import LaunchError
 from launcher.process import Command, Process
 from launcher.service import Service
@@ -17,11 +17,11 @@ TICK = 0.05
 
 
 class StopRequested(Exception):
-    """Somebody asked for a stop while parts were being brought up."""
+    """A stop signal arrived while services were starting or running."""
 
 
 class StopRequest:
-    """Counts the signals that ask us to stop: one is a wish, two are a hurry."""
+    """Counts stop signals: one requests a stop, two make it urgent."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -32,7 +32,7 @@ class StopRequest:
             if signum != signal.SIGHUP or signal.getsignal(signum) != signal.SIG_IGN:
                 signal.signal(signum, self._note)
 
-    def is_asked(self) -> bool:
+    def is_requested(self) -> bool:
         return self.count > 0
 
     def is_urgent(self) -> bool:
@@ -43,28 +43,28 @@ class StopRequest:
 
 
 class Supervisor:
-    """All parts of one running product."""
+    """All services of one running product."""
 
-    def __init__(self, say: Say, stop: StopRequest) -> None:
+    def __init__(self, say: PrintLine, stop: StopRequest) -> None:
         self.supervised: list[SupervisedService] = []
         self._say = say
         self._stop = stop
 
-    def start(self, parts: Sequence[Service]) -> None:
-        """Start the parts in order, without waiting for them."""
-        for service in parts:
+    def start(self, services: Sequence[Service]) -> None:
+        """Start the services in order, without waiting for them."""
+        for service in services:
             self.supervised.append(SupervisedService(service, self._say))
         self.tick()
 
-    def bring_up(self, parts: Sequence[Service]) -> None:
-        """Start the parts in order and return when these and all earlier ones are ready."""
-        self.start(parts)
+    def bring_up(self, services: Sequence[Service]) -> None:
+        """Start the services in order and return when these and all earlier ones are ready."""
+        self.start(services)
         while not all(supervised.is_ready for supervised in self.supervised):
             self._pause()
             self.tick()
 
     def run_once(self, name: str, command: Command) -> None:
-        """Run a command to its end; the parts have to wait for it."""
+        """Run a command to its end, before further services start."""
         process = Process(command)
         try:
             while process.exit_code() is None:
@@ -80,7 +80,7 @@ class Supervisor:
         self._say(service_line(name, "done", seconds=process.seconds))
 
     def keep_up(self) -> None:
-        """Restart what dies, until a stop is asked for."""
+        """Restart services that die, until a stop is requested."""
         while True:
             self._pause()
             self.tick()
@@ -90,11 +90,11 @@ class Supervisor:
             supervised.tick()
 
     def stop_all(self) -> None:
-        """Stop the parts in reverse order, each wholly before the next."""
+        """Stop the services in reverse order, one after the other."""
         while self.supervised:
             self.supervised.pop().stop(self._stop.is_urgent)
 
     def _pause(self) -> None:
-        if self._stop.is_asked():
+        if self._stop.is_requested():
             raise StopRequested
         time.sleep(TICK)

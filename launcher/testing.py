@@ -1,4 +1,4 @@
-"""`./run test` and `./run check`: all checks and tests, on servers made for them."""
+"""`./run test` and `./run check`: all checks and tests, with servers of their own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from launcher import ports, postgres, valkey
-from launcher.console import say
+from launcher.console import print_line
 from launcher.datafolder import open_data_folder
 from launcher.errors import LaunchError
 from launcher.services import ROOT
@@ -31,24 +31,24 @@ CHECKS_WITHOUT_SERVERS: Mapping[str, Sequence[str]] = {
     "layers": (str(BIN / "lint-imports"),),
     "deploy": (*MANAGE, "check", "--deploy", "--fail-level", "WARNING"),
 }
-# It takes long on one core, so it runs beside the steps that follow.
+# Slow on one core, so it runs in the background.
 TYPES = (str(BIN / "mypy"),)
-# Folders of tests that touch neither the database nor the broker.
+# Test folders that use neither the database nor the broker.
 WITHOUT_SERVERS = ("cli", "health", "probes", "simulators", "zoo")
 MIGRATIONS_CHECK = (*MANAGE, "makemigrations", "--check", "--dry-run")
-# A file stays in one process: its tests share what they set up. In our order, the longest files
-# first: xdist's own order puts those with one long test last.
+# One process per file, since its tests share fixtures. In our order, the slowest files first:
+# xdist's own order runs files with one long test last.
 BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one call of `./run test` or `./run check` does."""
+    """The steps of one `./run test` or `./run check`."""
 
     checks: bool
     servers: bool
     tests: Mapping[str, Sequence[str]]
-    # Also what the gate leaves out: tests/extent.py lists it.
+    # Also what the gate omits; tests/extent.py lists it.
     everything: bool = False
 
 
@@ -58,48 +58,54 @@ def main(arguments: Sequence[str]) -> int:
     try:
         _run(make_plan(arguments), steps)
     except LaunchError as exc:
-        say(f"\n{exc}")
-        steps.end_those_beside()
+        print_line(f"\n{exc}")
+        steps.end_background()
         return 2
     except StopRequested:
-        steps.end_those_beside()
-        say("\nStopped; the servers of the tests are gone.")
+        steps.end_background()
+        print_line("\nStopped; the servers of the tests are gone.")
         return 130
     return steps.summarise()
 
 
 def make_plan(arguments: Sequence[str]) -> Plan:
-    """Read the command line: `check`, or `test` with `--fast`, `--all` and pytest's arguments."""
+    """Parse the command line: `check`, or `test` with `--fast`, `--all` and pytest's arguments."""
     command, *rest = arguments or ["test"]
     everything = "--all" in rest
-    chosen = [word for word in rest if word not in {"--fast", "--all"}]
+    pytest_arguments = [argument for argument in rest if argument not in {"--fast", "--all"}]
     if command == "check":
         return Plan(checks=True, servers=True, tests={})
     if "--fast" in rest:
-        return Plan(checks=True, servers=False, tests=_tests_without_servers(chosen))
-    if chosen:
-        return Plan(False, not _need_no_servers(chosen), {"tests": chosen}, everything)
+        return Plan(checks=True, servers=False, tests=_tests_without_servers(pytest_arguments))
+    if pytest_arguments:
+        return Plan(
+            False, not _need_no_servers(pytest_arguments), {"tests": pytest_arguments}, everything
+        )
     return Plan(True, True, _all_tests(), everything)
 
 
 def _run(plan: Plan, steps: Steps) -> None:
     if plan.checks:
         _check_without_servers(steps)
-    with _servers(steps.stop) if plan.servers else _no_servers() as env:
+    with _start_servers(steps.stop) if plan.servers else _environment_without_servers() as env:
         if plan.checks and plan.servers:
             steps.run("migrations", MIGRATIONS_CHECK, env)
-        more = {"TEST_EXTENT": "all" if plan.everything else "gate"}
-        for name, chosen in plan.tests.items():
-            steps.run(name, (sys.executable, "-m", "pytest", *chosen), env | more)
-        steps.wait_for_those_beside()
+        extent = {"TEST_EXTENT": "all" if plan.everything else "gate"}
+        for name, pytest_arguments in plan.tests.items():
+            steps.run(name, (sys.executable, "-m", "pytest", *pytest_arguments), env | extent)
+        steps.wait_for_background()
 
 
-def _need_no_servers(chosen: Sequence[str]) -> bool:
-    """Tell whether all paths among pytest's arguments lie in folders that need no servers."""
-    paths = [path for word in chosen if (path := ROOT / word.partition("::")[0]).exists()]
+def _need_no_servers(pytest_arguments: Sequence[str]) -> bool:
+    """Return whether all paths among pytest's arguments are in folders that need no servers."""
+    paths = [
+        path
+        for argument in pytest_arguments
+        if (path := ROOT / argument.partition("::")[0]).exists()
+    ]
     folders = [ROOT / "tests" / name for name in WITHOUT_SERVERS]
-    inside = [any(path.is_relative_to(folder) for folder in folders) for path in paths]
-    return bool(inside) and all(inside)
+    is_inside = [any(path.is_relative_to(folder) for folder in folders) for path in paths]
+    return bool(is_inside) and all(is_inside)
 
 
 def _tests_without_servers(options: Sequence[str] = ()) -> dict[str, Sequence[str]]:
@@ -117,22 +123,22 @@ def _all_tests() -> dict[str, Sequence[str]]:
 
 
 def _check_without_servers(steps: Steps) -> None:
-    as_in_production = _environment("https://toolgauge.example", Path("/nonexistent"))
-    steps.run_beside("types", TYPES, as_in_production)
+    production_env = _environment("https://toolgauge.example", Path("/nonexistent"))
+    steps.run_in_background("types", TYPES, production_env)
     for name, command in CHECKS_WITHOUT_SERVERS.items():
-        steps.run(name, command, as_in_production)
+        steps.run(name, command, production_env)
 
 
 @contextmanager
-def _no_servers() -> Iterator[dict[str, str]]:
-    """Give an environment without a database; what tests write to their folder goes away."""
+def _environment_without_servers() -> Iterator[dict[str, str]]:
+    """Yield an environment without a database; its data folder is deleted at the end."""
     with tempfile.TemporaryDirectory(prefix="toolgauge-test-") as folder:
         yield _environment(f"http://{ports.LOOPBACK}:8000", Path(folder))
 
 
 @contextmanager
-def _servers(stop: StopRequest) -> Iterator[dict[str, str]]:
-    """Give an environment with a fresh Postgres and Valkey; their data goes away with them."""
+def _start_servers(stop: StopRequest) -> Iterator[dict[str, str]]:
+    """Yield an environment with a fresh Postgres and Valkey; their data is deleted at the end."""
     folder = Path(tempfile.mkdtemp(prefix="toolgauge-test-"))
     supervisor = Supervisor(lambda _line: None, stop)
     try:
@@ -156,8 +162,8 @@ def _servers(stop: StopRequest) -> Iterator[dict[str, str]]:
 
 
 def _environment(public_url: str, data: Path) -> dict[str, str]:
-    """Return what the product needs, with keys of this run only and no switch of a developer's."""
-    ours = {
+    """Return the product's variables, with keys of this run and none of a developer's settings."""
+    variables = {
         "SECRET_KEY": secrets.token_urlsafe(48),
         "CREDENTIAL_KEYS": base64.b64encode(secrets.token_bytes(32)).decode(),
         "PUBLIC_URL": public_url,
@@ -166,14 +172,14 @@ def _environment(public_url: str, data: Path) -> dict[str, str]:
     }
     dropped = {
         "DEBUG",
-        # Hundreds of processes are started: each would compile all that it imports.
+        # Hundreds of processes start: each would compile all that it imports.
         "PYTHONDONTWRITEBYTECODE",
         *("DATABASE_URL", "DATABASE_URL_FILE"),
         *("REDIS_URL", "REDIS_URL_FILE"),
         "SECRET_KEY_FILE",
         "CREDENTIAL_KEYS_FILE",
     }
-    return {name: value for name, value in os.environ.items() if name not in dropped} | ours
+    return {name: value for name, value in os.environ.items() if name not in dropped} | variables
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A Valkey of our own (the Redis protocol): started on loopback with a password, stopped."""
+"""An embedded Valkey (Redis protocol): started on loopback with a password, stopped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from launcher.stale_processes import command_line, end_process
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """A Valkey data folder together with what is needed to start a server on it."""
+    """A Valkey data folder and the parameters of its server."""
 
     folder: Path
     program: Path
@@ -43,18 +43,18 @@ class Store:
 
 
 def open_store(home: DataFolder, *, durable: bool = True) -> Store:
-    """Return the store of a data folder, its configuration written; stops a leftover server."""
+    """Return the store of a data folder, with its configuration; stops a leftover server."""
     folder = home.path / "valkey"
     folder.mkdir(mode=0o700, exist_ok=True)
     store = Store(folder, valkey_server(), ports.free_port(), secrets.token_urlsafe(24), durable)
     end_leftover(store)
-    # The password goes into a file because every user of the machine can read command lines.
+    # The password is in a file because every user of the machine can read command lines.
     write_private(store.config, _configuration(store))
     return store
 
 
 def valkey_service(store: Store, log: Path) -> Service:
-    """Return the server as a part for the supervisor."""
+    """Return the server as a service for the supervisor."""
     command = Command(
         argv=(str(store.program), str(store.config)),
         env={"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"},
@@ -65,20 +65,20 @@ def valkey_service(store: Store, log: Path) -> Service:
     return Service(
         name="valkey",
         command=command,
-        is_ready=lambda _up: _answers(store),
+        is_ready=lambda _up: _is_reachable(store),
         where=f"port {store.port}",
         before_start=lambda: end_leftover(store),
     )
 
 
 def end_leftover(store: Store) -> None:
-    """Stop a server that still runs on this folder, and forget one that was killed."""
+    """Stop a server that still runs on this folder; remove the pid file of a killed one."""
     try:
-        noted = store.pid_file.read_text().strip()
+        pid = store.pid_file.read_text().strip()
     except FileNotFoundError:
         return
-    if noted.isdigit() and str(store.config) in command_line(int(noted)):
-        end_process(int(noted), signal.SIGTERM)
+    if pid.isdigit() and str(store.config) in command_line(int(pid)):
+        end_process(int(pid), signal.SIGTERM)
     store.pid_file.unlink(missing_ok=True)
 
 
@@ -87,27 +87,27 @@ def _configuration(store: Store) -> str:
         "bind": ports.LOOPBACK,
         "port": str(store.port),
         "requirepass": store.password,
-        "dir": _quoted(store.folder),
-        "pidfile": _quoted(store.pid_file),
+        "dir": _quote_path(store.folder),
+        "pidfile": _quote_path(store.pid_file),
         "appendonly": "yes" if store.durable else "no",
         "save": '""',
-        # Messages must never be thrown away to make room.
+        # Messages must never be evicted.
         "maxmemory-policy": "noeviction",
-        # Keeps the path of this file in the command line, by which a leftover is known.
+        # Keeps the path of this file in the command line, which identifies a leftover.
         "set-proc-title": "no",
         "daemonize": "no",
     }
     return "".join(f"{name} {value}\n" for name, value in settings.items())
 
 
-def _quoted(path: Path) -> str:
+def _quote_path(path: Path) -> str:
     text = str(path).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}"'
 
 
-def _answers(store: Store) -> bool:
-    once = Retry(NoBackoff(), 0)  # we are asked again soon enough
-    client = redis.Redis.from_url(store.url(), retry=once, socket_timeout=2)
+def _is_reachable(store: Store) -> bool:
+    no_retry = Retry(NoBackoff(), 0)  # the supervisor calls again soon
+    client = redis.Redis.from_url(store.url(), retry=no_retry, socket_timeout=2)
     try:
         return bool(client.ping())
     except redis.RedisError:

@@ -1,4 +1,4 @@
-"""What all tests share: real Postgres and Valkey, no network beyond this machine."""
+"""Shared fixtures: real Postgres and Valkey, no network beyond this machine."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ END IF; END $$
 
 
 FAULTS = "tests/faults/"
-# They take long, so they begin first: whoever runs beside them has the short ones left.
+# They take long, so they start first: the other processes run the short ones meanwhile.
 LONG = (
     FAULTS,
     "tests/stories/",
@@ -76,13 +76,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Modules and collected tests stay for the whole run: the collector need not visit them."""
+    """Freeze modules and collected tests: the garbage collector need not visit them."""
     gc.collect()
     gc.freeze()
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc]  # it ships no types
-    """A file stays in one process, and all tests of faults do: their servers are made but once."""
+    """One process per file, and one for all fault tests: their servers start only once."""
 
     @override
     def _split_scope(self, nodeid: str) -> str:
@@ -112,7 +112,7 @@ def only_loopback() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def certificates_read_once() -> Iterator[None]:
-    """To read the root certificates takes longer than most questions to a simulated vendor."""
+    """Reading the root certificates takes longer than most requests to a simulated vendor."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ssl, "create_default_context", cache(ssl.create_default_context))
         yield
@@ -120,23 +120,26 @@ def certificates_read_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def static_files_listed_once() -> Iterator[None]:
-    """Every client makes the middleware anew, which reads a folder that stays as it is."""
-    read, kept = WhiteNoiseMiddleware.update_files_dictionary, dict[tuple[str, str], Any]()
+    """Every test client creates the middleware, which lists a folder that does not change."""
+    list_files, listings = (
+        WhiteNoiseMiddleware.update_files_dictionary,
+        dict[tuple[str, str], Any](),
+    )
 
-    def listed(self: WhiteNoiseMiddleware, root: str, prefix: str) -> None:
-        if (root, prefix) not in kept:
-            read(self, root, prefix)
-            kept[root, prefix] = self.files
-        self.files = kept[root, prefix]
+    def list_once(self: WhiteNoiseMiddleware, root: str, prefix: str) -> None:
+        if (root, prefix) not in listings:
+            list_files(self, root, prefix)
+            listings[root, prefix] = self.files
+        self.files = listings[root, prefix]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(WhiteNoiseMiddleware, "update_files_dictionary", listed)
+        patch.setattr(WhiteNoiseMiddleware, "update_files_dictionary", list_once)
         yield
 
 
 @pytest.fixture(scope="session", autouse=True)
 def passwords_hashed_quickly() -> Iterator[None]:
-    """The same hash with the least memory and time; the processes of the product take theirs."""
+    """The same hasher with minimal cost; processes of the product use their own settings."""
     least = {"time_cost": 1, "memory_cost": 8, "parallelism": 1}
     with pytest.MonkeyPatch.context() as patch:
         for name, value in least.items():
@@ -150,7 +153,7 @@ def django_db_setup(
     django_db_modify_db_settings: None,
     django_db_blocker: DjangoDbBlocker,
 ) -> Iterator[None]:
-    """A database per process, copied from one that was migrated once for all of them."""
+    """One database per process, copied from one that was migrated once for all."""
     database = connection.settings_dict
     name = database["TEST"]["NAME"] or f"test_{database['NAME']}"  # xdist's processes are named
     with django_db_blocker.unblock():
@@ -177,7 +180,7 @@ def static_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def empty_partitions(
     request: pytest.FixtureRequest, django_db_blocker: DjangoDbBlocker
 ) -> Iterator[None]:
-    """Django flushes only the tables it manages; these are ours to empty."""
+    """Empty the tables that Django does not manage, and therefore does not flush."""
     yield
     marker = request.node.get_closest_marker("django_db")
     if (marker and marker.kwargs.get("transaction")) or "transactional_db" in request.fixturenames:

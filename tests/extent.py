@@ -1,4 +1,4 @@
-"""How much the tests repeat. What the gate leaves out is listed here, and nowhere else.
+"""How much the tests repeat. Everything that the gate reduces is listed here, and only here.
 
 `./run test` is the gate. `./run test --all` repeats more, for the same promises: run it after a
 change of what the fields below name, and before a release.

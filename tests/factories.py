@@ -1,4 +1,4 @@
-"""Rows for tests, as plain functions: what is not named is ordinary."""
+"""Rows for tests, as plain functions: every argument has an ordinary default."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from probes.suite import SUITE_VERSION
 def make_person(
     name: str, *roles: Role, team: Team | None = None, password: str | None = None
 ) -> User:
-    """Somebody with those roles, everywhere or in one team; without a role they may do nothing."""
+    """A person with those roles, everywhere or in one team; without a role, no rights."""
     person = User.objects.create_user(name, password=password)
     Grant.objects.bulk_create(Grant(person=person, team=team, role=role) for role in roles)
     return person
@@ -48,7 +48,7 @@ def make_endpoint(**over: Any) -> Endpoint:
 
 
 def make_run(endpoint: Endpoint, **over: Any) -> Run:
-    """A queued run, unless told otherwise."""
+    """A queued run by default."""
     profile = endpoint.profile
     fields: dict[str, Any] = {
         "profile": profile,
@@ -96,7 +96,7 @@ def make_finished_run(
 
 
 def make_attempt(run: Run, *, trial: int = 1, evidence: Any = None, **over: Any) -> Attempt:
-    """A stored attempt of a run, with its evidence where some is given."""
+    """A stored attempt of a run, with evidence if given."""
     fields: dict[str, Any] = {
         "probe": "format",
         "token": 1,
@@ -136,8 +136,8 @@ def make_rollup(
     lane: int = PROBE,
     table: type[RollupHour | RollupDay] = RollupHour,
 ) -> None:
-    """Parse success of an hour or a day, as if its runs had been added up."""
-    # Last month's are there only where a product ran then.
+    """Parse success of an hour or a day, as the rollup of its runs."""
+    # Last month's partitions exist only if the product ran then.
     partitions.ensure_months([at.date()], parents=partitions.ROLLUPS)
     table.objects.create(
         profile_id=endpoint.profile.pk,

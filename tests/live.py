@@ -18,7 +18,7 @@ from redis import Redis
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Seconds instead of minutes, so that a test sees leases run out.
+# Seconds instead of minutes, so that a test sees leases expire.
 QUICK = {
     "RUN_LEASE": "3s",
     "RUN_HEARTBEAT": "0.5s",
@@ -36,14 +36,14 @@ class Live:
         self.log = log
 
     def kill(self) -> None:
-        """SIGKILL for every process of the group: nothing gets to clean up."""
+        """SIGKILL for every process of the group: none can clean up."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
 
 @contextmanager
 def celery_worker(log: Path, *, concurrency: int = 1, **env: str) -> Iterator[Live]:
-    """A real Celery worker; its own timer looks around, no beat is needed."""
+    """A real Celery worker; its own timer polls, so no beat is needed."""
     command = [sys.executable, "-m", "celery", "-A", "workers", "worker", "--loglevel", "INFO"]
     command += ["--concurrency", str(concurrency), "--hostname", f"{log.stem}@test"]
     with process(command, log, **env) as live:
@@ -52,7 +52,7 @@ def celery_worker(log: Path, *, concurrency: int = 1, **env: str) -> Iterator[Li
 
 @contextmanager
 def process(command: list[str], log: Path, **env: str) -> Iterator[Live]:
-    """Any command of the product, in a group of its own, gone when the block ends."""
+    """Any command of the product, in a process group of its own, killed when the block ends."""
     with log.open("ab") as out:
         child = subprocess.Popen(
             command,
@@ -75,7 +75,7 @@ def process(command: list[str], log: Path, **env: str) -> Iterator[Live]:
 
 
 def environment() -> dict[str, str]:
-    """What points a process at the database and the settings of this test run."""
+    """The environment that makes a process use the database and settings of this test run."""
     db = connection.settings_dict
     login = f"{quote(db['USER'])}:{quote(db['PASSWORD'])}@" if db["PASSWORD"] else f"{db['USER']}@"
     return {
@@ -90,7 +90,7 @@ def broker() -> Redis:
 
 
 def eventually(claim: Callable[[], object], *, seconds: float = 60) -> None:
-    """Wait until the claim holds; the limit only keeps a broken product from hanging the tests."""
+    """Wait until the claim holds; the limit only stops a broken product."""
     end = time.monotonic() + seconds
     while not claim():
         assert time.monotonic() < end, f"still not so after {seconds} s"

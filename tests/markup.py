@@ -1,4 +1,4 @@
-"""What pages contain, whatever white space their templates put between elements."""
+"""Assertions on the content of pages, independent of the white space in templates."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def squeeze(markup: str) -> str:
 def assert_contains(
     page: Response, text: object, *, count: int | None = None, status_code: int = 200
 ) -> None:
-    """The page has that text or markup, `count` times where that is given."""
+    """The page has that text or markup, `count` times if given."""
     assert page.status_code == status_code
-    content, wanted = squeeze(page.content.decode()), squeeze(str(text))
-    times = content.count(wanted)
-    assert times if count is None else times == count, f"{times} × {wanted!r} in {content}"
+    content, expected = squeeze(page.content.decode()), squeeze(str(text))
+    times = content.count(expected)
+    assert times if count is None else times == count, f"{times} × {expected!r} in {content}"
 
 
 def assert_not_contains(page: Response, text: object, *, status_code: int = 200) -> None:

@@ -1,4 +1,4 @@
-"""A migrated database, made once per test run and copied by every process that needs one."""
+"""A migrated database, created once per test run and copied by every process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOCK = 16_016
 
 
 def copy_database(name: str) -> None:
-    """Make a database with the tables and partitions of a product that was just started."""
+    """Create a database with the tables and partitions of a new installation."""
     with _server() as session:
         session.execute("SELECT pg_advisory_lock(%s)", [LOCK])
         if not session.execute(_KNOWN, [TEMPLATE]).fetchone():
@@ -31,23 +31,23 @@ def drop_database(name: str) -> None:
 
 
 def connect_to(name: str) -> None:
-    """Let Django's connection reach another database of the same server."""
+    """Point Django's connection at another database of the same server."""
     connection.close()
     settings.DATABASES["default"]["NAME"] = connection.settings_dict["NAME"] = name
 
 
 def _make_template(session: psycopg.Connection[tuple[object, ...]]) -> None:
-    """Migrate a database and give it its name at the end, so that a half one never counts."""
+    """Migrate a database and rename it at the end, so that a partial one is never used."""
     from dashboard.core import partitions
 
-    half = f"half_{TEMPLATE}"
-    _execute(session, "DROP DATABASE IF EXISTS {}", half)
-    _execute(session, "CREATE DATABASE {}", half)
-    connect_to(half)
+    draft = f"half_{TEMPLATE}"
+    _execute(session, "DROP DATABASE IF EXISTS {}", draft)
+    _execute(session, "CREATE DATABASE {}", draft)
+    connect_to(draft)
     call_command("migrate", verbosity=0)
     partitions.ensure_partitions()
     connection.close()
-    _execute(session, "ALTER DATABASE {} RENAME TO {}", half, TEMPLATE)
+    _execute(session, "ALTER DATABASE {} RENAME TO {}", draft, TEMPLATE)
 
 
 def _server() -> psycopg.Connection[tuple[object, ...]]:

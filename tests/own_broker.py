@@ -1,4 +1,4 @@
-"""Loaded before anything reads settings: tests that run side by side have a broker each."""
+"""Gives each parallel test process its own broker database; loaded before the settings."""
 
 from __future__ import annotations
 

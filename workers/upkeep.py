@@ -37,7 +37,7 @@ def upkeep() -> None:
     rollout_requests.expire_requests()
     if pulses.claim_turn(pulses.RETENTION, every=RETENTION_EVERY):
         dropped = retention.drop_expired_partitions()
-        idempotency.forget_answers()
+        idempotency.delete_expired_answers()
         log.info("retention done", dropped=dropped)
     if pulses.claim_turn(pulses.AUDIT_HEAD, every=AUDIT_HEAD_EVERY):
         # Logs are stored elsewhere, so truncating the audit log later can be detected.

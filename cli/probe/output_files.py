@@ -11,7 +11,7 @@ from cli.probe.probe_options import UsageError
 
 
 def check_writable(path: Path) -> None:
-    """Refuse a path that cannot be written, before a run is paid for."""
+    """Refuse a path that cannot be written, before a run costs anything."""
     folder = path.resolve().parent
     if path.is_dir():
         raise UsageError(f"{path} is a folder; give the name of a file.")
@@ -22,10 +22,10 @@ def check_writable(path: Path) -> None:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Whoever reads the file sees the old text or the new one, never half of it."""
+    """Replace the file atomically: readers see the old text or the new one."""
     try:
         if path.exists() and not path.is_file():
-            # A pipe or device has no place beside it, and must not be replaced.
+            # A pipe or device must not be replaced by a file.
             path.write_text(text, encoding="utf-8")
             return
         _replace(path.resolve(), text)

@@ -1,4 +1,4 @@
-"""What `toolgauge probe` was told, checked before anything is sent."""
+"""The options of `toolgauge probe`, checked before anything is sent."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class UsageError(Exception):
-    """The command was given something it cannot use; the text says what to do."""
+    """An option cannot be used; the message says what to do."""
 
 
 def read_target(options: argparse.Namespace) -> Target:
-    """The endpoint to ask, with its key from the environment."""
-    pairs = [_option(pair) for pair in options.option]
+    """The endpoint to probe, with its key from the environment."""
+    pairs = [_parse_option(pair) for pair in options.option]
     names = [name for name, _ in pairs]
     for name in names:
         if names.count(name) > 1:
@@ -34,37 +34,37 @@ def read_target(options: argparse.Namespace) -> Target:
         Provider(options.provider),
         options.base_url,
         options.model,
-        None if options.api_key_env is None else check_key(_key(options.api_key_env)),
+        None if options.api_key_env is None else check_key(_read_key(options.api_key_env)),
         dict(pairs),
         max_concurrency=options.concurrency,
     )
 
 
 def read_plan(options: argparse.Namespace) -> MeasurementPlan:
-    """How much to ask. The facts about the endpoint are asked for within `--max-requests` too."""
+    """The plan of the measurement. `--max-requests` includes requests for facts of the endpoint."""
     plan = MeasurementPlan(options.suite, options.samples, deadline_s=options.deadline)
     if options.max_requests is None:
         return plan
-    least = estimate_price(plan.trials).requests + fingerprint.MOST_REQUESTS
-    if options.max_requests < least:
+    minimum = estimate_price(plan.trials).requests + fingerprint.MOST_REQUESTS
+    if options.max_requests < minimum:
         raise UsageError(
-            f"This suite takes up to {least} requests and --max-requests allows "
+            f"This suite takes up to {minimum} requests and --max-requests allows "
             f"{options.max_requests}; allow more, or ask less with --suite light or --samples."
         )
     room = options.max_requests - fingerprint.MOST_REQUESTS
     return MeasurementPlan(options.suite, options.samples, room, options.deadline)
 
 
-def read_bars(texts: Sequence[str]) -> dict[Metric, float]:
-    """`METRIC=VALUE` as the value that a metric must reach."""
-    bars = {}
+def read_thresholds(texts: Sequence[str]) -> dict[Metric, float]:
+    """`METRIC=VALUE` options as the value that each metric must reach."""
+    thresholds = {}
     for text in texts:
         name, _, value = text.partition("=")
         if name not in list(Metric):
             names = ", ".join(Metric)
             raise UsageError(f"{text!r} is no bar; write METRIC=VALUE, the metric one of {names}.")
-        bars[Metric(name)] = _share(text, value)
-    return bars
+        thresholds[Metric(name)] = _parse_share(text, value)
+    return thresholds
 
 
 def read_earlier_profile(path: Path | None) -> Mapping[str, JSON] | None:
@@ -76,13 +76,13 @@ def read_earlier_profile(path: Path | None) -> Mapping[str, JSON] | None:
     except OSError as exc:
         raise UsageError(f"{path} cannot be read: {exc.strerror}.") from exc
     except (ValueError, RecursionError) as exc:
-        raise UsageError(f"{path} is not JSON; {_WANTED}") from exc
+        raise UsageError(f"{path} is not JSON; {_EXPECTED_FILE}") from exc
     if not _is_profile(earlier):
-        raise UsageError(f"{path} is no profile; {_WANTED}")
+        raise UsageError(f"{path} is no profile; {_EXPECTED_FILE}")
     return dict(earlier)
 
 
-_WANTED = "give the output of `toolgauge probe --json`."
+_EXPECTED_FILE = "give the output of `toolgauge probe --json`."
 
 
 def _is_profile(value: JSON) -> bool:
@@ -99,9 +99,9 @@ def _is_rate(value: JSON) -> bool:
     return figures == [None] * 3 or all(isinstance(figure, int | float) for figure in figures)
 
 
-def _key(variable: str) -> str:
+def _read_key(variable: str) -> str:
     if not _VARIABLE.fullmatch(variable):
-        # It may be the key itself, so it is not repeated.
+        # The text may be the key itself, so it is not printed.
         raise UsageError(
             "--api-key-env wants the name of an environment variable that holds the key, "
             "not the key itself."
@@ -112,7 +112,7 @@ def _key(variable: str) -> str:
     return key
 
 
-def _option(pair: str) -> tuple[str, JSON]:
+def _parse_option(pair: str) -> tuple[str, JSON]:
     name, equals, text = pair.partition("=")
     if not name or not equals:
         raise UsageError(f"{pair!r} is no option; write NAME=VALUE, the value as JSON or text.")
@@ -123,12 +123,12 @@ def _option(pair: str) -> tuple[str, JSON]:
     return name, value
 
 
-def _share(text: str, value: str) -> float:
+def _parse_share(text: str, value: str) -> float:
     try:
         share = float(value)
     except ValueError:
         share = -1
-    # Also false for "nan", which nothing would ever fall short of.
+    # Also false for "nan", which no rate would ever fall below.
     if not 0 <= share <= 1:
         raise UsageError(f"{text!r} is no bar; the value is a share from 0 to 1, such as 0.95.")
     return share

@@ -1,4 +1,4 @@
-"""A report for other eyes: JUnit for CI, Markdown for a pull request, a line for a person."""
+"""Other formats of a report: JUnit for CI, Markdown for a pull request, one line for people."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from health.report import Report
 from probes.outcomes import Attempt, Outcome
 from probes.suite import PROBES, SUITE_VERSION
 
-# Nothing else is allowed in XML 1.0.
+# The only control characters allowed in XML 1.0.
 _ALLOWED = ("\t", "\n", "\r")
-# How a table of GitHub's Markdown writes a bar inside of code.
+# A bar in code inside a table of GitHub's Markdown.
 BAR = r"\|"
 
 
 def as_junit(report: Report) -> str:
-    """One test case an attempt; void ones are skipped."""
+    """One test case per attempt; void ones are skipped."""
     root = ElementTree.Element("testsuites")
     outcomes = [attempt.outcome for attempt in report.attempts]
     suite = ElementTree.SubElement(
         root,
         "testsuite",
-        name=f"{SUITE_VERSION} {_clean(report.key.model)}",
+        name=f"{SUITE_VERSION} {_clean_xml(report.key.model)}",
         tests=str(len(outcomes)),
         failures=str(outcomes.count(Outcome.FAIL)),
         skipped=str(outcomes.count(Outcome.VOID)),
@@ -38,12 +38,11 @@ def as_junit(report: Report) -> str:
 
 
 def as_markdown(report: Report) -> str:
-    """What fits into a comment: capabilities, metrics, and what went wrong."""
-    return "\n".join(_markdown(report))
+    """A report for a comment: capabilities, metrics and failures."""
+    return "\n".join(_markdown_lines(report))
 
 
-def summary(report: Report) -> str:
-    """One line."""
+def summary_line(report: Report) -> str:
     return f"{report.key.model}: {_counts(report)}."
 
 
@@ -65,11 +64,13 @@ def _test_case(suite: ElementTree.Element, attempt: Attempt) -> None:
         return
     tag = "failure" if attempt.outcome is Outcome.FAIL else "skipped"
     first = attempt.findings[0].message if attempt.findings else ""
-    element = ElementTree.SubElement(case, tag, message=_clean(first))
-    element.text = _clean("\n".join(f"{f.kind}: {f.message} {f.path}" for f in attempt.findings))
+    element = ElementTree.SubElement(case, tag, message=_clean_xml(first))
+    element.text = _clean_xml(
+        "\n".join(f"{f.kind}: {f.message} {f.path}" for f in attempt.findings)
+    )
 
 
-def _clean(text: str) -> str:
+def _clean_xml(text: str) -> str:
     return "".join(
         char if char in _ALLOWED or (char >= " " and not "\ud800" <= char <= "\udfff") else "\ufffd"
         for char in text
@@ -77,7 +78,7 @@ def _clean(text: str) -> str:
     )
 
 
-def _markdown(report: Report) -> Iterator[str]:
+def _markdown_lines(report: Report) -> Iterator[str]:
     key = report.key
     yield f"### {_cell(key.model)} at {_cell(key.endpoint)}"
     yield ""
@@ -91,11 +92,11 @@ def _markdown(report: Report) -> Iterator[str]:
     yield "| metric | rate | trials | 95 % interval |"
     yield "|---|---|---|---|"
     for metric, rate in report.metrics.items():
-        yield f"| {metric} ({DIRECTIONS[metric]} is good) | {_figures(rate)} |"
-    yield from _failures(report)
+        yield f"| {metric} ({DIRECTIONS[metric]} is good) | {_rate_cells(rate)} |"
+    yield from _failure_rows(report)
 
 
-def _failures(report: Report) -> Iterator[str]:
+def _failure_rows(report: Report) -> Iterator[str]:
     failed = [attempt for attempt in report.attempts if attempt.outcome is not Outcome.PASS]
     if not failed:
         return
@@ -107,14 +108,14 @@ def _failures(report: Report) -> Iterator[str]:
         yield f"| {attempt.probe} {attempt.trial} | {attempt.outcome} | {why} |"
 
 
-def _figures(rate: Rate) -> str:
+def _rate_cells(rate: Rate) -> str:
     if rate.value is None or rate.low is None or rate.high is None:
         return "no data | 0 | "
     return f"{rate.value:.1%} | {rate.count} of {rate.trials} | {rate.low:.1%} to {rate.high:.1%}"
 
 
 def _cell(value: object) -> str:
-    """Text as code: it can break no table, load no picture and call nobody."""
+    """The value as inline code: it cannot break the table, load an image or mention a user."""
     text = value if isinstance(value, str) else json.dumps(value)
     line = " ".join(safe_text(text).replace("`", "'").split())
     return f"`{line.replace('|', BAR)}`" if line else ""

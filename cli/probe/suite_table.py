@@ -11,11 +11,13 @@ from probes.suite.sampling import estimate_price, first_trials
 
 
 def probe_table() -> str:
-    """An overview, then a section for each probe, in the order of the suite."""
-    return "\n".join([*_overview(), *(line for probe in PROBES.values() for line in _probe(probe))])
+    """An overview, then one section per probe, in the order of the suite."""
+    return "\n".join(
+        [*_overview_rows(), *(line for probe in PROBES.values() for line in _probe_section(probe))]
+    )
 
 
-def _overview() -> Iterator[str]:
+def _overview_rows() -> Iterator[str]:
     light, full = dict(SUITES["light"]), dict(SUITES["full"])
     yield "| probe | requests a try, at most | tries, light | tries, full |"
     yield "|---|---|---|---|"
@@ -26,7 +28,7 @@ def _overview() -> Iterator[str]:
     yield f"| requests in all, at most | | {totals[0]} | {totals[1]} |"
 
 
-def _probe(probe: Probe) -> Iterator[str]:
+def _probe_section(probe: Probe) -> Iterator[str]:
     yield ""
     yield f"### `{probe.name}`"
     yield ""
@@ -35,11 +37,11 @@ def _probe(probe: Probe) -> Iterator[str]:
     yield f"- Settles: {probe.settles}"
     yield f"- Passes: {probe.passes}"
     yield f"- Fails: {probe.fails}"
-    yield f"- Must be failed by: {_faults(probe.name)}."
+    yield f"- Must be failed by: {_fault_list(probe.name)}."
 
 
-def _faults(name: str) -> str:
-    """The faults of the self-check with what is found then."""
+def _fault_list(name: str) -> str:
+    """The faults of the self-check with their expected findings."""
     cases = dict.fromkeys((case.faults, case.finding) for case in CASES if case.probe == name)
     return ", ".join(f"`{faults}` ({finding})" for faults, finding in cases)
 

@@ -1,4 +1,4 @@
-"""How far a measurement is, for people at a terminal."""
+"""The progress bar of a measurement."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from probes.target import Target
 
 
 class Progress:
-    """A bar on standard error, and nothing where that is no terminal."""
+    """A bar on standard error; hidden if that is not a terminal."""
 
     def __init__(self, target: Target, plan: MeasurementPlan) -> None:
         console = Console(file=sys.stderr)
@@ -25,15 +25,15 @@ class Progress:
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("[dim]{task.fields[said]}"),
+            TextColumn("[dim]{task.fields[outcomes]}"),
             TimeElapsedColumn(),
             console=console,
-            # Not the console's own guess, which FORCE_COLOR in a CI job turns round.
+            # Not the console's own guess, which FORCE_COLOR in a CI job overrides.
             disable=not sys.stderr.isatty(),
             transient=True,
         )
         name = target.model.replace("[", r"\[")
-        self._task = self._bar.add_task(f"Probing {name}", total=len(plan.trials), said="")
+        self._task = self._bar.add_task(f"Probing {name}", total=len(plan.trials), outcomes="")
         self._seen: Counter[Outcome] = Counter()
         self._total = len(plan.trials)
 
@@ -50,9 +50,9 @@ class Progress:
         self._bar.__exit__(kind, error, traceback)
 
     def show(self, attempt: Attempt) -> None:
-        """One more attempt is done."""
+        """Count one more attempt."""
         self._seen[attempt.outcome] += 1
-        # Probes whose answers differ are asked more often than planned.
+        # Probes whose answers differ are repeated more often than planned.
         self._total = max(self._total, sum(self._seen.values()))
         outcomes = ", ".join(f"{count} {outcome}" for outcome, count in self._seen.items())
-        self._bar.update(self._task, advance=1, total=self._total, said=outcomes)
+        self._bar.update(self._task, advance=1, total=self._total, outcomes=outcomes)

@@ -1,4 +1,4 @@
-"""Which fault must fail which probe, and with which finding: one row for every check of a judge."""
+"""Which fault must fail which probe with which finding: one row per check of a judge."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from probes.outcomes import FindingKind as Kind
 from probes.suite import PROBES
 
-# The vendor of most rows: plain Chat Completions, no key, no reasoning.
+# The vendor of most cases: plain Chat Completions, no key, no reasoning.
 PLAIN = "open"
-# The one whose model thinks, and wants its reasoning back.
+# A vendor with reasoning, which must be sent back.
 THINKING = "deepseek"
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """With these faults the probe must fail, and say this. `says` is a part of the message."""
+    """With these faults the probe must fail with the finding; `says` is part of its message."""
 
     probe: str
     faults: str
@@ -26,13 +26,13 @@ class Case:
     trials: int = 1  # more where only some drawn values show the fault
 
 
-# Every turn that owes a call is heard by the same judge, in each of these probes.
-_OWING = tuple(
+# In these probes, the same judge checks every turn that must contain a call.
+_CALL_PROBES = tuple(
     name
     for name in PROBES
     if name not in ("no_call_wanted", "tag_in_text", "tool_choice", "foreign_ids")
 )
-_UNHEARD = (
+_CALL_FAULTS = (
     ("prose", Kind.NO_CALL, "prose"),
     ("empty", Kind.NO_CALL, "empty"),
     ("reasoning-only", Kind.REASONING_ONLY, ""),
@@ -43,7 +43,7 @@ _UNHEARD = (
     ("missing-required", Kind.SCHEMA_MISMATCH, ""),
 )
 
-_OWN = (
+_PROBE_CASES = (
     Case("format", "leak-and-call", Kind.LEAKED_CALL),
     Case("format", "wrong-enum", Kind.SCHEMA_MISMATCH),
     Case("format", "other-values", Kind.WRONG_VALUE),
@@ -109,14 +109,14 @@ _OWN = (
 )
 
 
-def _rows() -> Iterator[Case]:
+def _all_cases() -> Iterator[Case]:
     for name in PROBES:
         # An endpoint without tools fails them all.
         yield Case(name, "no-tools", Kind.NO_TOOLS)
-    for name in _OWING:
-        for faults, finding, says in _UNHEARD:
+    for name in _CALL_PROBES:
+        for faults, finding, says in _CALL_FAULTS:
             yield Case(name, faults, finding, says)
-    yield from _OWN
+    yield from _PROBE_CASES
 
 
-CASES: tuple[Case, ...] = tuple(_rows())
+CASES: tuple[Case, ...] = tuple(_all_cases())

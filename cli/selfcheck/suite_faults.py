@@ -1,4 +1,4 @@
-"""Faults for the self-check alone: they know what the probes ask, which no vendor does."""
+"""Faults of the self-check alone: they know the probes, which no vendor does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simulators.vendors.error_envelopes import RequestRefused
 from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.spec import VendorRequest
 
-# As OpenAI says it; which call it means plays no part here.
+# OpenAI's message; the call that it names does not matter here.
 UNANSWERED = (
     "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
     "'tool_call_id'. The following tool_call_ids did not have response messages: call_1"
@@ -27,8 +27,8 @@ UNANSWERED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Wants(FaultHooks):
-    """The model wants something else."""
+class ChangesAnswer(FaultHooks):
+    """The model gives a changed answer."""
 
     change: Callable[[Answer, VendorRequest], Answer]
 
@@ -38,7 +38,7 @@ class Wants(FaultHooks):
 
 
 class RefusesNextTurn(FaultHooks):
-    """Takes the results of calls, and refuses the user's next words behind them."""
+    """Accepts the results of calls, and refuses the user's next message after them."""
 
     @override
     def refuse(self, request: VendorRequest, rng: random.Random) -> None:
@@ -48,7 +48,7 @@ class RefusesNextTurn(FaultHooks):
 
 
 class RefusesStreams(FaultHooks):
-    """Takes tools in whole answers only."""
+    """Accepts tools only without streaming."""
 
     @override
     def refuse(self, request: VendorRequest, rng: random.Random) -> None:
@@ -57,7 +57,7 @@ class RefusesStreams(FaultHooks):
 
 
 class RefusesParallelOff(FaultHooks):
-    """Does not know the switch for parallel calls."""
+    """Does not know the parameter for parallel calls."""
 
     @override
     def refuse(self, request: VendorRequest, rng: random.Random) -> None:
@@ -67,7 +67,7 @@ class RefusesParallelOff(FaultHooks):
 
 
 def _other_values(answer: Answer, request: VendorRequest) -> Answer:
-    def changed(tool_request: ToolRequest) -> ToolRequest:
+    def change(tool_request: ToolRequest) -> ToolRequest:
         properties = (tool_request.tool.schema or {}).get("properties")
         schemas = properties if isinstance(properties, Mapping) else {}
         return replace(
@@ -79,7 +79,7 @@ def _other_values(answer: Answer, request: VendorRequest) -> Answer:
         )
 
     return replace(
-        answer, tool_requests=tuple(changed(tool_request) for tool_request in answer.tool_requests)
+        answer, tool_requests=tuple(change(tool_request) for tool_request in answer.tool_requests)
     )
 
 
@@ -88,7 +88,7 @@ def _is_choice(schema: JSON) -> bool:
 
 
 def _other(value: JSON) -> JSON:
-    """A value of the same type."""
+    """A different value of the same type."""
     match value:
         case bool():
             return not value
@@ -104,18 +104,18 @@ def _other(value: JSON) -> JSON:
             return value
 
 
-def _unasked(answer: Answer, request: VendorRequest) -> Answer:
+def _unrequested_call(answer: Answer, request: VendorRequest) -> Answer:
     tools = request.call.tools
     if answer.tool_requests or not tools or request.call.tool_choice == NONE:
         return answer
     return replace(answer, tool_requests=(force_tool_request("", tools[0]),))
 
 
-def _shouting(answer: Answer, request: VendorRequest) -> Answer:
+def _upper_case(answer: Answer, request: VendorRequest) -> Answer:
     return replace(answer, text=answer.text.upper())
 
 
-def _safe_at_once(answer: Answer, request: VendorRequest) -> Answer:
+def _safe_path_at_once(answer: Answer, request: VendorRequest) -> Answer:
     tool_requests = tuple(
         replace(tool_request, arguments={"path": f"{SAFE}known"})
         if tool_request.tool.name == PROBE_FAIL_ONCE.name
@@ -129,15 +129,21 @@ def _fault(name: str, shows: str, hooks: FaultHooks) -> Fault:
     return Fault(name, "", shows, lambda value: hooks)
 
 
-OWN = (
-    _fault("other-values", "arguments that fit and are not those asked for", Wants(_other_values)),
-    _fault("unasked-call", "a call where plain words were asked for", Wants(_unasked)),
-    _fault("shouting", "all words in capitals", Wants(_shouting)),
-    _fault("safe-at-once", "the path that only an error tells", Wants(_safe_at_once)),
+SUITE_FAULTS = (
+    _fault(
+        "other-values",
+        "arguments that fit and are not those asked for",
+        ChangesAnswer(_other_values),
+    ),
+    _fault(
+        "unasked-call", "a call where plain words were asked for", ChangesAnswer(_unrequested_call)
+    ),
+    _fault("shouting", "all words in capitals", ChangesAnswer(_upper_case)),
+    _fault("safe-at-once", "the path that only an error tells", ChangesAnswer(_safe_path_at_once)),
     _fault("refuses-next-turn", "400 for the words after a tool's results", RefusesNextTurn()),
     _fault("refuses-streams", "400 for every stream", RefusesStreams()),
     _fault("refuses-parallel-off", "400 for parallel_tool_calls", RefusesParallelOff()),
 )
 SELFCHECK_FAULTS: Mapping[str, Fault] = MappingProxyType(
-    {**FAULTS, **{fault.name: fault for fault in OWN}}
+    {**FAULTS, **{fault.name: fault for fault in SUITE_FAULTS}}
 )

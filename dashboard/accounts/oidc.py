@@ -1,7 +1,7 @@
-"""Signing in by an OpenID Connect provider: allauth's walk, with stricter checks and our own door.
+"""Sign-in with an OpenID Connect provider: allauth's flow with stricter checks.
 
-allauth keeps state and PKCE and fetches the tokens. On top of it an id_token counts only with a
-good signature, our audience, the issuer that was set up and the nonce of this very session.
+allauth handles state and PKCE and fetches the tokens. This module also requires of an id_token a
+valid signature, our audience, the configured issuer and the nonce of this session.
 """
 
 from __future__ import annotations
@@ -28,21 +28,29 @@ from typing_extensions import override
 
 log = structlog.get_logger()
 
-# Here and not as an app: nobody signs in at a worker, which then loads no further HTTP client.
+# Here and not as an app: workers serve no sign-in, so they need not load another HTTP client.
 registry.register(OpenIDConnectProvider)
 
-# Never one that a public key could be mistaken for the secret of.
+# No HMAC: with it, a public key could pass as the shared secret.
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"]
-_MUST_SAY = ["aud", "exp", "iat", "iss", "sub"]
-# What goes wrong out there: no answer, no JSON, not the fields that there should be.
-_TROUBLES = (OSError, ValueError, KeyError, TypeError, AttributeError, jwt.PyJWTError, OAuth2Error)
+_REQUIRED_CLAIMS = ["aud", "exp", "iat", "iss", "sub"]
+# No answer, no JSON, or missing fields.
+_PROVIDER_ERRORS = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    jwt.PyJWTError,
+    OAuth2Error,
+)
 
-# Given the subject, its claims, and what `begin` was told to remember.
-Arrived = Callable[[str, dict[str, Any], dict[str, Any]], HttpResponse]
+# Called with the subject, its claims, and the `state` that was passed to `begin_flow`.
+OnLogin = Callable[[str, dict[str, Any], dict[str, Any]], HttpResponse]
 
 
-class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
-    """One provider, from the settings; whoever comes back from it goes through our door."""
+class OidcAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
+    """One provider, from the settings; every login is passed to the callback of the request."""
 
     @override
     def list_apps(self, request: Any, provider: Any = None, client_id: Any = None) -> list[Any]:
@@ -50,7 +58,7 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
 
     @override
     def get_requests_session(self) -> Any:
-        # The address is an administrator's setting. No proxies of the environment, no redirects.
+        # An administrator set the URL. No proxies from the environment, no redirects.
         session = super().get_requests_session()
         session.trust_env = False
         session.max_redirects = 0
@@ -58,17 +66,17 @@ class Adapter(DefaultSocialAccountAdapter):  # type: ignore[misc]
 
     @override
     def pre_social_login(self, request: HttpRequest, sociallogin: Any) -> None:
-        arrived: Arrived = request.oidc_arrived  # type: ignore[attr-defined]
-        kept = (sociallogin.state or {}).get("data") or {}
-        raise ImmediateHttpResponse(arrived(sociallogin.account.uid, sociallogin.claims, kept))
+        on_login: OnLogin = request.oidc_on_login  # type: ignore[attr-defined]
+        state = (sociallogin.state or {}).get("data") or {}
+        raise ImmediateHttpResponse(on_login(sociallogin.account.uid, sociallogin.claims, state))
 
     @override
-    def on_authentication_error(self, request: HttpRequest, provider: Any, **what: Any) -> None:
-        log.warning("sign-in by provider failed", error=repr(what.get("exception")))
-        raise ImmediateHttpResponse(request.oidc_failed())  # type: ignore[attr-defined]
+    def on_authentication_error(self, request: HttpRequest, provider: Any, **details: Any) -> None:
+        log.warning("sign-in by provider failed", error=repr(details.get("exception")))
+        raise ImmediateHttpResponse(request.oidc_on_failure())  # type: ignore[attr-defined]
 
 
-class _Walk(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
+class _ProviderAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
     nonce = ""
 
     @override
@@ -76,39 +84,39 @@ class _Walk(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]
         return request.build_absolute_uri(reverse("login-oidc-back"))
 
     @override
-    def complete_login(self, request: HttpRequest, app: Any, token: Any, **given: Any) -> Any:
-        claims = self._verified(given["response"]["id_token"])
+    def complete_login(self, request: HttpRequest, app: Any, token: Any, **kwargs: Any) -> Any:
+        claims = self._verify_id_token(kwargs["response"]["id_token"])
         login = self.get_provider().sociallogin_from_response(request, {"id_token": claims})
         login.claims = claims
-        login.account.extra_data = {}  # what else they say about somebody is not kept
+        login.account.extra_data = {}  # other claims about the person are not stored
         return login
 
-    def _verified(self, id_token: str) -> dict[str, Any]:
-        config = self.openid_config
-        if str(config["issuer"]).rstrip("/") != settings.OIDC_ISSUER:
+    def _verify_id_token(self, id_token: str) -> dict[str, Any]:
+        provider_config = self.openid_config
+        if str(provider_config["issuer"]).rstrip("/") != settings.OIDC_ISSUER:
             raise OAuth2Error("the provider calls itself otherwise than OIDC_ISSUER")
-        with Adapter().get_requests_session() as session:
-            keys = jwt.PyJWKSet.from_dict(session.get(config["jwks_uri"]).json())
+        with OidcAdapter().get_requests_session() as session:
+            keys = jwt.PyJWKSet.from_dict(session.get(provider_config["jwks_uri"]).json())
         claims: dict[str, Any] = jwt.decode(
             id_token,
             keys[jwt.get_unverified_header(id_token)["kid"]].key,
             algorithms=_ALGORITHMS,
             audience=settings.OIDC_CLIENT_ID,
-            issuer=config["issuer"],
-            options={"require": _MUST_SAY},
+            issuer=provider_config["issuer"],
+            options={"require": _REQUIRED_CLAIMS},
             leeway=30,
         )
-        self._check(claims)
+        self._check_claims(claims)
         return claims
 
-    def _check(self, claims: dict[str, Any]) -> None:
+    def _check_claims(self, claims: dict[str, Any]) -> None:
         if not (self.nonce and hmac.compare_digest(str(claims.get("nonce", "")), self.nonce)):
             raise OAuth2Error("another session's nonce")
         if claims.get("azp", settings.OIDC_CLIENT_ID) != settings.OIDC_CLIENT_ID:
             raise OAuth2Error("made for another client")
 
 
-class _Back(OAuth2CallbackView):  # type: ignore[misc]
+class _CallbackView(OAuth2CallbackView):  # type: ignore[misc]
     @override
     def _get_state(self, request: HttpRequest, provider: Any) -> Any:
         state, refusal = super()._get_state(request, provider)
@@ -117,41 +125,45 @@ class _Back(OAuth2CallbackView):  # type: ignore[misc]
         return state, refusal
 
 
-def begin(
-    request: HttpRequest, *, kept: dict[str, Any], again: bool, failed: Callable[[], HttpResponse]
+def begin_flow(
+    request: HttpRequest,
+    *,
+    state: dict[str, Any],
+    reauthenticate: bool,
+    on_failure: Callable[[], HttpResponse],
 ) -> HttpResponse:
-    """Send the browser to the provider; `again` has it ask even whoever is signed in there."""
+    """Redirect to the provider; with `reauthenticate` it asks for credentials again."""
     nonce = secrets.token_urlsafe(32)
-    wishes = {"nonce": nonce, **({"prompt": "login"} if again else {})}
+    auth_params = {"nonce": nonce, **({"prompt": "login"} if reauthenticate else {})}
     try:
-        provider = _walk(request).get_provider()
-        provider.oauth2_adapter_class = _Walk
-        answer = provider.redirect(
-            request, process="login", data={**kept, "nonce": nonce}, auth_params=wishes
+        provider = _provider_adapter(request).get_provider()
+        provider.oauth2_adapter_class = _ProviderAdapter
+        response = provider.redirect(
+            request, process="login", data={**state, "nonce": nonce}, auth_params=auth_params
         )
-    except _TROUBLES as exc:
+    except _PROVIDER_ERRORS as exc:
         log.warning("provider does not answer", error=repr(exc))
-        return failed()
-    assert isinstance(answer, HttpResponse)
-    return answer
+        return on_failure()
+    assert isinstance(response, HttpResponse)
+    return response
 
 
-def back(
-    request: HttpRequest, *, arrived: Arrived, failed: Callable[[], HttpResponse]
+def handle_callback(
+    request: HttpRequest, *, on_login: OnLogin, on_failure: Callable[[], HttpResponse]
 ) -> HttpResponse:
-    """The browser is back: who it is, by `arrived`, unless anything about it is not right."""
-    request.oidc_arrived, request.oidc_failed = arrived, failed  # type: ignore[attr-defined]
+    """Handle the redirect back from the provider: call `on_login` if all checks pass."""
+    request.oidc_on_login, request.oidc_on_failure = on_login, on_failure  # type: ignore[attr-defined]
     try:
-        answer = _Back.adapter_view(_walk(request))(request)
-    except _TROUBLES as exc:
+        response = _CallbackView.adapter_view(_provider_adapter(request))(request)
+    except _PROVIDER_ERRORS as exc:
         log.warning("sign-in by provider failed", error=repr(exc))
-        return failed()
-    assert isinstance(answer, HttpResponse)
-    return answer
+        return on_failure()
+    assert isinstance(response, HttpResponse)
+    return response
 
 
-def _walk(request: HttpRequest) -> _Walk:
-    return _Walk(request, settings.OIDC_ISSUER)
+def _provider_adapter(request: HttpRequest) -> _ProviderAdapter:
+    return _ProviderAdapter(request, settings.OIDC_ISSUER)
 
 
 def _app() -> SocialApp:

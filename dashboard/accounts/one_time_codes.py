@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from cryptography.hazmat.primitives.hashes import SHA1
 from cryptography.hazmat.primitives.twofactor.hotp import HOTP
 
-# What apps assume where the address of a secret names nothing else.
+# The defaults of authenticator apps.
 STEP_SECONDS, APP_DIGITS = 30, 6
 # Clocks may differ by a step.
 TOLERATED_STEPS = 1
@@ -26,13 +26,13 @@ def new_app_secret() -> str:
 
 
 def app_code(secret: str, step: int) -> str:
-    """What the app shows in the given step since 1970."""
+    """The code that the app shows in that step since 1970."""
     key = base64.b32decode(secret, casefold=True)
     return HOTP(key, APP_DIGITS, SHA1()).generate(step).decode()  # noqa: S303 -- apps know no other
 
 
 def matching_step(secret: str, code: str, *, after: int = 0) -> int | None:
-    """The step around now, later than `after`, whose code this is."""
+    """The step around now, later than `after`, that has this code."""
     now = int(time.time()) // STEP_SECONDS
     for step in range(now - TOLERATED_STEPS, now + TOLERATED_STEPS + 1):
         if step > after and is_same_code(code, app_code(secret, step)):
@@ -41,7 +41,7 @@ def matching_step(secret: str, code: str, *, after: int = 0) -> int | None:
 
 
 def app_address(secret: str, *, issuer: str, account: str) -> str:
-    """What an app reads from the picture."""
+    """The otpauth URL that an app reads from the QR code."""
     parameters = urlencode({"secret": secret, "issuer": issuer}, quote_via=quote)
     return f"otpauth://totp/{quote(account)}?{parameters}"
 
@@ -52,15 +52,15 @@ def new_recovery_seed() -> str:
 
 def recovery_codes(seed: str) -> list[str]:
     """All codes of a seed, always in the same order; stored seeds depend on this computation."""
-    drawn = hmac.new(seed.encode("ascii"), digestmod="sha1")
+    digest = hmac.new(seed.encode("ascii"), digestmod="sha1")
     codes = []
     for index in range(RECOVERY_CODES):
-        drawn.update(f"{index:3},".encode())
-        number = int.from_bytes(drawn.digest()[: RECOVERY_DIGITS // 2], "big")
+        digest.update(f"{index:3},".encode())
+        number = int.from_bytes(digest.digest()[: RECOVERY_DIGITS // 2], "big")
         codes.append(str(number % 10**RECOVERY_DIGITS).zfill(RECOVERY_DIGITS))
     return codes
 
 
-def is_same_code(typed: str, code: str) -> bool:
-    """Whether it is that code, however its digits are grouped."""
-    return hmac.compare_digest(typed.translate(_IGNORED).encode(), code.encode())
+def is_same_code(entered: str, code: str) -> bool:
+    """Compare two codes; spaces and punctuation do not count."""
+    return hmac.compare_digest(entered.translate(_IGNORED).encode(), code.encode())

@@ -1,4 +1,4 @@
-"""Passkeys in a request: what the browser is asked, and whether its answer is right."""
+"""Passkeys: the options that a browser gets, and the check of the credential that it sends."""
 
 from __future__ import annotations
 
@@ -22,15 +22,21 @@ from fido2.webauthn import (
     UserVerificationRequirement,
 )
 
-MOST_BYTES = 20_000
-# The parts of a response that are bytes, written as text.
-ENCODED = ("clientDataJSON", "attestationObject", "authenticatorData", "signature", "userHandle")
-# Where a session holds the challenge that the next answer must carry.
-STATE = "mfa.webauthn.state"
+MAX_CREDENTIAL_BYTES = 20_000
+# The parts of a response that are bytes, sent as base64.
+BASE64_FIELDS = (
+    "clientDataJSON",
+    "attestationObject",
+    "authenticatorData",
+    "signature",
+    "userHandle",
+)
+# The session key of the challenge that the next credential must answer.
+STATE_KEY = "mfa.webauthn.state"
 
 
-def are_possible(request: HttpRequest) -> bool:
-    """Browsers bind a passkey to a host name; they refuse to bind one to a bare address."""
+def are_supported(request: HttpRequest) -> bool:
+    """Whether the request has a host name: browsers refuse to bind a passkey to an IP address."""
     host, _port = split_domain_port(request.get_host())
     try:
         ipaddress.ip_address(host.strip("[]"))
@@ -39,86 +45,92 @@ def are_possible(request: HttpRequest) -> bool:
     return False
 
 
-def question(request: HttpRequest, person: User | None) -> dict[str, Any]:
-    """What navigator.credentials.get() is given; of nobody in particular to sign in with."""
-    known = [credential for _row, credential in _registered(person)] if person else []
+def authentication_options(request: HttpRequest, person: User | None) -> dict[str, Any]:
+    """The options of navigator.credentials.get(); without a person, any passkey may sign in."""
+    credentials = (
+        [credential for _row, credential in _registered_passkeys(person)] if person else []
+    )
     verification = (
         UserVerificationRequirement.PREFERRED if person else UserVerificationRequirement.REQUIRED
     )
-    options, state = _server(request).authenticate_begin(known, user_verification=verification)
-    request.session[STATE] = state
-    return _plain(options)
+    options, state = _server(request).authenticate_begin(
+        credentials, user_verification=verification
+    )
+    request.session[STATE_KEY] = state
+    return _as_json(options)
 
 
-def invitation(request: HttpRequest, person: User) -> dict[str, Any]:
-    """What navigator.credentials.create() is given."""
-    # Authenticators keep the number, and show the name.
-    owner = PublicKeyCredentialUserEntity(
+def registration_options(request: HttpRequest, person: User) -> dict[str, Any]:
+    """The options of navigator.credentials.create()."""
+    # Authenticators store the id and show the name.
+    user_entity = PublicKeyCredentialUserEntity(
         id=int_to_base36(person.pk).encode(), name=person.username, display_name=person.username
     )
     options, state = _server(request).register_begin(
-        owner,
-        [credential for _row, credential in _registered(person)],
+        user_entity,
+        [credential for _row, credential in _registered_passkeys(person)],
         resident_key_requirement=ResidentKeyRequirement.REQUIRED,
         user_verification=UserVerificationRequirement.REQUIRED,
         extensions={"credProps": True},
     )
-    request.session[STATE] = state
-    return _plain(options)
+    request.session[STATE_KEY] = state
+    return _as_json(options)
 
 
-def claimed_by(answer: dict[str, Any]) -> User | None:
-    """Whose passkey an answer says to be: to be believed only once it is verified."""
+def claimed_owner(credential: dict[str, Any]) -> User | None:
+    """The person whom the credential names. Not verified yet."""
     try:
-        number = base36_to_int(websafe_decode(answer["response"]["userHandle"]).decode())
+        person_id = base36_to_int(websafe_decode(credential["response"]["userHandle"]).decode())
     except (ValueError, TypeError, KeyError):
         return None
-    return User.objects.filter(pk=number).first()
+    return User.objects.filter(pk=person_id).first()
 
 
-def verify(request: HttpRequest, person: User, answer: dict[str, Any]) -> Authenticator | None:
-    """The passkey that answered the question of this session; None where it was none of theirs."""
-    registered = _registered(person)
+def verify_credential(
+    request: HttpRequest, person: User, credential: dict[str, Any]
+) -> Authenticator | None:
+    """The person's passkey that answered this session's challenge, or None."""
+    passkeys = _registered_passkeys(person)
     try:
-        found = _server(request).authenticate_complete(
-            request.session[STATE], [credential for _row, credential in registered], answer
+        verified = _server(request).authenticate_complete(
+            request.session[STATE_KEY], [key for _row, key in passkeys], credential
         )
     except (ValueError, TypeError, KeyError):
         return None
-    del request.session[STATE]
-    passkey = next(row for row, each in registered if each.credential_id == found.credential_id)
+    del request.session[STATE_KEY]
+    passkey = next(row for row, key in passkeys if key.credential_id == verified.credential_id)
     passkey.record_usage()
     return passkey
 
 
-def accept(request: HttpRequest, answer: dict[str, Any]) -> bool:
-    """Whether a new passkey answered the invitation of this session, and knows its owner."""
+def verify_registration(request: HttpRequest, credential: dict[str, Any]) -> bool:
+    """Whether a new passkey answered this session's challenge and verified its user."""
     try:
-        data = _server(request).register_complete(request.session[STATE], answer)
+        data = _server(request).register_complete(request.session[STATE_KEY], credential)
     except (ValueError, TypeError, KeyError):
         return False
-    del request.session[STATE]
+    del request.session[STATE_KEY]
     return data.is_user_verified()
 
 
-def read(request: HttpRequest) -> dict[str, Any] | None:
-    """The answer that a form carries."""
+def read_credential(request: HttpRequest) -> dict[str, Any] | None:
+    """The credential that the form carries, or None."""
     text = request.POST.get("credential", "")
-    if not text or len(text) > MOST_BYTES:
+    if not text or len(text) > MAX_CREDENTIAL_BYTES:
         return None
     try:
-        found = json.loads(text)
+        credential = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) and _is_text(found) else None
+    return credential if isinstance(credential, dict) and _has_only_texts(credential) else None
 
 
-def _is_text(answer: dict[str, Any]) -> bool:
-    """The library takes a number for a count of bytes, and would make room for so many."""
-    response = answer.get("response")
-    parts = [answer.get(name) for name in ("id", "rawId")]
+def _has_only_texts(credential: dict[str, Any]) -> bool:
+    # The library reads a number as a count of bytes, and would allocate that many.
+    response = credential.get("response")
+    parts = [credential.get(name) for name in ("id", "rawId")]
     if isinstance(response, dict):
-        parts += [response.get(name) for name in ENCODED]
+        parts += [response.get(name) for name in BASE64_FIELDS]
     return all(isinstance(part, str) for part in parts if part is not None)
 
 
@@ -127,20 +139,20 @@ def _server(request: HttpRequest) -> Fido2Server:
     return Fido2Server(PublicKeyCredentialRpEntity(id=host, name="Toolgauge"))
 
 
-def _registered(person: User) -> list[tuple[Authenticator, AttestedCredentialData]]:
-    """Their passkeys, each with the public key that its first answer brought."""
+def _registered_passkeys(person: User) -> list[tuple[Authenticator, AttestedCredentialData]]:
+    """The person's passkeys, each with the public key from its registration."""
     rows = Authenticator.objects.filter(user=person, type=Authenticator.Type.WEBAUTHN)
-    return [(row, _credential(row)) for row in rows.order_by("pk")]
+    return [(row, _stored_credential(row)) for row in rows.order_by("pk")]
 
 
-def _credential(row: Authenticator) -> AttestedCredentialData:
-    answer = RegistrationResponse.from_dict(row.data["credential"])
-    found = answer.response.attestation_object.auth_data.credential_data
-    assert isinstance(found, AttestedCredentialData)  # it was checked when it was added
-    return found
+def _stored_credential(row: Authenticator) -> AttestedCredentialData:
+    registration = RegistrationResponse.from_dict(row.data["credential"])
+    credential = registration.response.attestation_object.auth_data.credential_data
+    assert isinstance(credential, AttestedCredentialData)  # checked at registration
+    return credential
 
 
-def _plain(options: Any) -> dict[str, Any]:
-    """As JSON has it: the library's own types know how to become text."""
+def _as_json(options: Any) -> dict[str, Any]:
+    """The options as plain JSON values."""
     plain: dict[str, Any] = json.loads(json.dumps(options, default=dict))
     return plain

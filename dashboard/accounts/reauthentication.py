@@ -1,6 +1,6 @@
-"""Asking again who somebody is, before what changes credentials or decides.
+"""Reauthentication before views that change credentials or decide on requests.
 
-A sign-in counts for CONFIRMED_FOR; after that a password, a code or a passkey is asked for again.
+A sign-in counts for CONFIRMED_FOR; after that a password, a code or a passkey is required again.
 """
 
 from __future__ import annotations
@@ -27,51 +27,50 @@ _CONFIRMED = "confirmed_at"
 _SAFE = {"GET", "HEAD", "OPTIONS"}
 
 View = TypeVar("View", bound=Callable[..., Any])
-When = Callable[[HttpRequest], bool]
+Condition = Callable[[HttpRequest], bool]
 
 
-def is_fresh(request: HttpRequest) -> bool:
-    """Whether whoever sent this showed who they are a short while ago."""
+def is_recently_confirmed(request: HttpRequest) -> bool:
+    """Whether the person signed in or confirmed their identity within CONFIRMED_FOR."""
     session = request.session
-    told = session.get(_CONFIRMED) or session.get(session_store.SINCE)
-    if told is None:
+    confirmed_at = session.get(_CONFIRMED) or session.get(session_store.SINCE)
+    if confirmed_at is None:
         return False
-    age = timezone.now() - datetime.fromisoformat(told)
+    age = timezone.now() - datetime.fromisoformat(confirmed_at)
     return bool(age < settings.CONFIRMED_FOR)
 
 
-def confirm(request: HttpRequest) -> None:
-    """Note that they have just shown it."""
+def record_confirmation(request: HttpRequest) -> None:
     request.session[_CONFIRMED] = timezone.now().isoformat()
 
 
-def is_sent(request: HttpRequest) -> bool:
+def is_unsafe(request: HttpRequest) -> bool:
     return request.method not in _SAFE
 
 
-def fresh(view: View) -> View:
-    """For views where whatever is sent needs a fresh confirmation; looking does not."""
-    return fresh_when(is_sent)(view)
+def require_reauthentication(view: View) -> View:
+    """For views where unsafe methods need a recent confirmation and safe ones do not."""
+    return require_reauthentication_when(is_unsafe)(view)
 
 
-def fresh_when(needed: When) -> Callable[[View], View]:
-    """For views where only some requests need one."""
+def require_reauthentication_when(is_needed: Condition) -> Callable[[View], View]:
+    """For views where the requests that `is_needed` selects need a recent confirmation."""
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def guarded(request: HttpRequest, *args: Any, **named: Any) -> HttpResponse:
-            if needed(request) and not is_fresh(request):
-                return _ask(request)
-            return cast(HttpResponse, view(request, *args, **named))
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if is_needed(request) and not is_recently_confirmed(request):
+                return _redirect_to_confirm(request)
+            return cast(HttpResponse, view(request, *args, **kwargs))
 
         return cast(View, guarded)
 
     return decorate
 
 
-def _ask(request: HttpRequest) -> HttpResponse:
-    if is_sent(request):
-        # The class tells static/js/drafts.js to keep what was typed.
+def _redirect_to_confirm(request: HttpRequest) -> HttpResponse:
+    if is_unsafe(request):
+        # static/js/drafts.js keeps the typed text when it sees this class.
         text = _("Nothing was sent yet: confirm that it is you, then send it again.")
         messages.warning(request, text, extra_tags="unsent")
         back = http.referring_page(request)

@@ -1,4 +1,4 @@
-"""Second factors: who has which, who must have one, and how their secrets are kept."""
+"""Second factors: who has which, who must have one, and how their secrets are stored."""
 
 from __future__ import annotations
 
@@ -13,38 +13,38 @@ from dashboard.core import encryption
 from dashboard.models import Grant
 from probes.secret import Secret
 
-# What somebody may open who must set up a second factor first.
-OPEN_WITHOUT = frozenset(
+# The views that stay open to a person who must set up a second factor first.
+OPEN_WITHOUT_FACTOR = frozenset(
     {"security", "security-app", "security-passkey-new", "security-codes", "confirm", "logout"}
-    # A password that was printed is changed before that.
+    # A printed password is changed before that.
     | {"password"}
 )
 _BOUND_TO = b"second factor"
 
 
-def of(person: User) -> QuerySet[Authenticator]:
-    """Their second factors. Recovery codes are none: they stand in for a lost one."""
+def find_factors(person: User) -> QuerySet[Authenticator]:
+    """The person's second factors. Recovery codes do not count: they replace a lost one."""
     recovery = Authenticator.Type.RECOVERY_CODES
-    found: QuerySet[Authenticator] = Authenticator.objects.filter(user=person)
-    return found.exclude(type=recovery).order_by("pk")
+    factors: QuerySet[Authenticator] = Authenticator.objects.filter(user=person)
+    return factors.exclude(type=recovery).order_by("pk")
 
 
-def has_any(person: User) -> bool:
-    return of(person).exists()
+def has_second_factor(person: User) -> bool:
+    return find_factors(person).exists()
 
 
-def is_owed(person: User | AnonymousUser) -> bool:
-    """Whether somebody must have a second factor by REQUIRE_SECOND_FACTOR, and has none."""
+def lacks_required_factor(person: User | AnonymousUser) -> bool:
+    """Whether REQUIRE_SECOND_FACTOR names a role of the person, and they have no factor."""
     if isinstance(person, AnonymousUser):
         return False
     roles = set(Grant.objects.filter(person=person).values_list("role", flat=True))
     if person.is_superuser:
         roles.add("administrator")
-    return bool(roles & settings.REQUIRE_SECOND_FACTOR) and not has_any(person)
+    return bool(roles & settings.REQUIRE_SECOND_FACTOR) and not has_second_factor(person)
 
 
 def seal(text: str) -> str:
-    """A secret of a second factor as its row holds it, sealed with CREDENTIAL_KEYS."""
+    """Encrypt a secret of a second factor with CREDENTIAL_KEYS, as its row stores it."""
     return base64.b64encode(encryption.encrypt_secret(Secret(text), _BOUND_TO)).decode()
 
 

@@ -1,7 +1,7 @@
-"""Where sessions are kept (SESSION_ENGINE): rows that know whose they are and when they end.
+"""The session store (SESSION_ENGINE): rows with their person and their end.
 
-A session ends when nobody was there for SESSION_IDLE, and at the latest SESSION_AGE after signing
-in. Both are one column that is written ahead, so that no request has to count.
+A session ends after SESSION_IDLE without activity, and at the latest SESSION_AGE after sign-in.
+Both limits are in one column that is written in advance, so that no request has to compute them.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing_extensions import override
 
 from dashboard.models import PersonSession
 
-# What the session itself carries, since its row is written anew with every change.
+# Values in the session data, since every change rewrites the row from them.
 SINCE, PUBLIC_ID, ADDRESS, BROWSER = "since", "public_id", "address", "browser"
-# A person who is here is noted so often, not with every request.
-_NOTE_EVERY = timedelta(minutes=1)
+# Activity is recorded at this interval, not with every request.
+_ACTIVITY_INTERVAL = timedelta(minutes=1)
 
 
 class SessionStore(DatabaseStore):
@@ -42,7 +42,7 @@ class SessionStore(DatabaseStore):
         super().save(must_create)
 
     def begin(self, *, address: str = "", browser: str = "") -> None:
-        """Count from now: somebody has just signed in."""
+        """Start the session's lifetime at a sign-in."""
         self[SINCE] = timezone.now().isoformat()
         self[PUBLIC_ID] = str(uuid.uuid4())
         self[ADDRESS], self[BROWSER] = address[:45], browser[:80]
@@ -53,33 +53,33 @@ class SessionStore(DatabaseStore):
         if SINCE in data:
             row.public_id = uuid.UUID(data[PUBLIC_ID])
             row.person_id = int(data[SESSION_KEY])
-            row.since, row.seen_at = since_of(data), timezone.now()
+            row.since, row.seen_at = signed_in_at(data), timezone.now()
             row.address, row.browser = data[ADDRESS], data[BROWSER]
         return row
 
     @override
-    def get_expiry_date(self, **given: Any) -> datetime:
-        if SINCE not in self:  # a stranger's; it holds a question to a passkey, or a message
+    def get_expiry_date(self, **kwargs: Any) -> datetime:
+        if SINCE not in self:  # not signed in; it holds a passkey challenge or a message
             idle: timedelta = settings.SESSION_IDLE
             return timezone.now() + idle
-        return end_of(since_of(self))
+        return session_expiry(signed_in_at(self))
 
-    def is_to_be_noted(self) -> bool:
-        """Whether somebody signed in was last seen so long ago that it should be written down."""
+    def is_activity_due(self) -> bool:
+        """Whether a person is signed in whose last recorded activity is older than the interval."""
         seen = self.row.seen_at if self.row else None
-        return seen is not None and timezone.now() - seen > _NOTE_EVERY
+        return seen is not None and timezone.now() - seen > _ACTIVITY_INTERVAL
 
     def _get_session_from_db(self) -> PersonSession | None:
         self.row = cast(PersonSession | None, super()._get_session_from_db())  # type: ignore[misc]
         return self.row
 
 
-def since_of(data: Any) -> datetime:
+def signed_in_at(data: Any) -> datetime:
     return datetime.fromisoformat(data[SINCE])
 
 
-def end_of(since: datetime) -> datetime:
-    """When a session ends that was used just now."""
+def session_expiry(since: datetime) -> datetime:
+    """When a session ends that is active now."""
     idle: timedelta = settings.SESSION_IDLE
-    whole: timedelta = settings.SESSION_AGE
-    return min(timezone.now() + idle, since + whole)
+    age: timedelta = settings.SESSION_AGE
+    return min(timezone.now() + idle, since + age)

@@ -1,7 +1,7 @@
-"""The one door: every way of signing in ends here, so that one place holds all the rules.
+"""The end of every sign-in method, so that one module holds all the rules.
 
-A password or a provider's word leads to the second factor where somebody has one. A passkey is
-both at once: something they have, opened by something they know or are.
+A password or an OpenID Connect login leads to the second factor if the person has one. A passkey
+is both factors at once: something they have, unlocked by something they know or are.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ from dashboard.core import http
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 _PENDING = "pending_sign_in"
-# Who gave the right password has so long to find their phone.
-_PATIENCE = timedelta(minutes=10)
+# How long the second factor may follow the first.
+_PENDING_LIFETIME = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
-    """Somebody who has shown the first factor and owes the second."""
+class PendingSignIn:
+    """A person who has passed the first factor; the second is missing."""
 
     person: User
     how: str
     next_page: str
 
 
-def begin(
-    request: HttpRequest, person: User, *, how: str, next_page: str, is_both: bool = False
+def begin_sign_in(
+    request: HttpRequest, person: User, *, how: str, next_page: str, has_both_factors: bool = False
 ) -> HttpResponse:
-    """Let somebody in who has shown a first factor, or ask for the second."""
+    """Sign in a person who has passed a first factor, or redirect to the second."""
     if not person.is_active:
         messages.error(request, _("This account is not active. Ask an administrator."))
         return redirect("login")
-    if not is_both and second_factor.has_any(person):
+    if not has_both_factors and second_factor.has_second_factor(person):
         request.session[_PENDING] = {
             "person": person.pk,
             "bound_to": person.get_session_auth_hash(),
@@ -55,35 +55,34 @@ def begin(
             "at": timezone.now().isoformat(),
         }
         return redirect("login-code")
-    return complete(request, Pending(person, how, next_page))
+    return complete_sign_in(request, PendingSignIn(person, how, next_page))
 
 
-def pending(request: HttpRequest) -> Pending | None:
-    """Who owes the second factor in this session; nobody once it took too long."""
-    kept = request.session.get(_PENDING)
-    if kept is None or timezone.now() - datetime.fromisoformat(kept["at"]) > _PATIENCE:
+def find_pending_sign_in(request: HttpRequest) -> PendingSignIn | None:
+    """The sign-in of this session that lacks its second factor; None once it has expired."""
+    stored = request.session.get(_PENDING)
+    if stored is None or timezone.now() - datetime.fromisoformat(stored["at"]) > _PENDING_LIFETIME:
         return None
-    person = User.objects.filter(pk=kept["person"], is_active=True).first()
-    # A password that was changed in between is no first factor any more.
-    if person is None or person.get_session_auth_hash() != kept["bound_to"]:
+    person = User.objects.filter(pk=stored["person"], is_active=True).first()
+    # If the password changed meanwhile, the first factor no longer counts.
+    if person is None or person.get_session_auth_hash() != stored["bound_to"]:
         return None
-    return Pending(person, kept["how"], kept["next"])
+    return PendingSignIn(person, stored["how"], stored["next"])
 
 
-def complete(request: HttpRequest, who: Pending) -> HttpResponse:
-    """Let them in, under a new session key, and write it down."""
+def complete_sign_in(request: HttpRequest, pending: PendingSignIn) -> HttpResponse:
+    """Sign the person in under a new session key, and record it."""
     request.session.pop(_PENDING, None)
-    login(request, who.person, backend=BACKEND)
+    login(request, pending.person, backend=BACKEND)
     browser = http.browser_name(request.headers.get("User-Agent", ""))
     session = cast(SessionStore, request.session)
     address = http.client_address(request)
     session.begin(address=address, browser=browser)
-    sign_in.succeeded(who.person, how=who.how, address=address, browser=browser)
-    return redirect(http.safe_redirect_url(request, who.next_page, otherwise=reverse("fleet")))
+    sign_in.record_sign_in(pending.person, how=pending.how, address=address, browser=browser)
+    return redirect(http.safe_redirect_url(request, pending.next_page, otherwise=reverse("fleet")))
 
 
-def leave(request: HttpRequest) -> None:
-    """End this session."""
+def sign_out(request: HttpRequest) -> None:
     if isinstance(request.user, User):
-        sign_in.signed_out(request.user)
+        sign_in.record_sign_out(request.user)
     logout(request)

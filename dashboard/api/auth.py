@@ -1,7 +1,7 @@
 """Who may use an operation: a token with its scope, or, for reading, a signed-in person.
 
-Every operation names the right that it needs, and the scopes that open it for a token. The right is
-checked over what the address names; lists leave out what the caller may not see.
+Every operation declares the right that it needs, and the scopes that allow it to a token. The right
+is checked over the objects that the URL names; lists omit what the caller may not see.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dashboard.models.people import Scope
 
 
 class Token(HttpBearer):
-    """An API token in the Authorization header, with one of the scopes that open the operation."""
+    """An API token in the Authorization header, with one of the scopes of the operation."""
 
     def __init__(self, right: Right | None, *scopes: Scope) -> None:
         super().__init__()
@@ -56,9 +56,9 @@ class Token(HttpBearer):
 
     def _check_scope(self, token: ApiToken) -> None:
         if not set(self.scopes) & set(token.scopes):
-            wanted = " or ".join(repr(scope.value) for scope in self.scopes)
+            scopes = " or ".join(repr(scope.value) for scope in self.scopes)
             hint = f'error="insufficient_scope", scope="{self.scopes[0].value}"'
-            raise _auth_error(403, f"This API token has not the scope {wanted}.", hint)
+            raise _auth_error(403, f"This API token has not the scope {scopes}.", hint)
 
 
 class Session(AuthBase):
@@ -74,7 +74,7 @@ class Session(AuthBase):
 
     @override
     def __call__(self, request: HttpRequest) -> User | None:
-        # Whoever shows a token means it; a cookie must not stand in for a wrong one.
+        # If there is a token, it decides; a cookie must not replace a wrong one.
         if "Authorization" in request.headers or not isinstance(request.user, User):
             return None
         actor_context.identify_actor(person_id=request.user.pk, name=request.user.get_username())
@@ -90,25 +90,25 @@ DECIDE = [Token(Right.DECIDE, Scope.DECIDE)]
 # What only administrators see and change.
 READ_ADMIN = [Token(Right.ADMINISTER, Scope.READ), Session(Right.ADMINISTER)]
 ADMINISTER = [Token(Right.ADMINISTER, Scope.DECIDE)]
-# Which tokens are one's own is asked by the operation.
+# The operation checks whose token it is.
 REVOKE = [Token(Right.READ, Scope.OPERATE, Scope.DECIDE)]
-# Which endpoints a token may send it for is asked with each event.
+# The operation checks the endpoint of each event.
 TELEMETRY = [Token(None, Scope.TELEMETRY)]
 
 
 def request_token(request: HttpRequest) -> ApiToken:
-    """The token that an operation without sessions was called with."""
+    """The token of the caller, for operations that accept no session."""
     token = request.auth  # type: ignore[attr-defined]
     assert isinstance(token, ApiToken)
     return token
 
 
 def token_owner(request: HttpRequest) -> User:
-    """The person that a token stands for; refused where a command made it for nobody."""
-    maker = request_token(request).created_by
-    if maker is None:
+    """The person who created the token; refuses one that a command created for no person."""
+    owner = request_token(request).created_by
+    if owner is None:
         raise ApiError(403, "This needs a person: use a token that somebody has made.")
-    return maker
+    return owner
 
 
 def readable_teams(request: HttpRequest) -> frozenset[int] | None:
@@ -124,36 +124,36 @@ def require_right(request: HttpRequest, right: Right, team_id: int | None) -> No
 
 def operation_rights(callbacks: Sequence[object]) -> list[Right]:
     """The rights that an operation declares."""
-    rights = [each.right for each in callbacks if isinstance(each, Token | Session)]
+    rights = [callback.right for callback in callbacks if isinstance(callback, Token | Session)]
     return list(dict.fromkeys(right for right in rights if right is not None))
 
 
 def _count_request(request: HttpRequest, rate: Rate, token: ApiToken) -> None:
-    counted = rate_limits.count_call(rate, token.prefix)
-    request._counted = counted  # type: ignore[attr-defined]
-    if not counted.is_allowed:
-        raise _rate_error(counted, "This API token has asked too often")
+    rate_result = rate_limits.count_call(rate, token.prefix)
+    request._rate_result = rate_result  # type: ignore[attr-defined]
+    if not rate_result.is_allowed:
+        raise _rate_error(rate_result, "This API token has asked too often")
 
 
 def _count_failure(request: HttpRequest) -> None:
-    """A wrong token costs whoever guesses; right ones from the same address go on working."""
+    """Count a wrong token against its address; valid tokens from there still work."""
     address = rate_limits.address_key(http.client_address(request))
-    counted = rate_limits.count_call(rate_limits.failure_rate(), address)
-    if not counted.is_allowed:
-        raise _rate_error(counted, "Too many wrong API tokens came from this address")
+    rate_result = rate_limits.count_call(rate_limits.failure_rate(), address)
+    if not rate_result.is_allowed:
+        raise _rate_error(rate_result, "Too many wrong API tokens came from this address")
 
 
-def _rate_error(counted: RateResult, what: str) -> ApiError:
-    message = f"{what}. Send it again in {counted.wait_s} s."
-    return ApiError(429, message, headers=counted.headers())
+def _rate_error(rate_result: RateResult, what: str) -> ApiError:
+    message = f"{what}. Send it again in {rate_result.wait_s} s."
+    return ApiError(429, message, headers=rate_result.headers())
 
 
 def _set_token_actor(request: HttpRequest, token: ApiToken) -> None:
     permissions.set_actor(request, token_rights.token_actor(token))
-    maker = token.created_by
-    name = maker.get_username() if maker else f"token {token.name}"
+    owner = token.created_by
+    name = owner.get_username() if owner else f"token {token.name}"
     actor_context.identify_actor(
-        token=token.prefix, name=name, person_id=maker.pk if maker else None
+        token=token.prefix, name=name, person_id=owner.pk if owner else None
     )
 
 

@@ -1,4 +1,4 @@
-"""One shape for everything that goes wrong: problem+json, as RFC 9457 has it."""
+"""Errors of the API: problem+json of RFC 9457 for all of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from pydantic import BaseModel, ConfigDict, Field
 
-from dashboard.api.problem_kinds import ADDRESS, CODES, KINDS
+from dashboard.api.problem_kinds import CODES, KINDS, PROBLEMS_PATH
 from dashboard.core.errors import Refused
 
 log = structlog.get_logger()
@@ -21,7 +21,7 @@ log = structlog.get_logger()
 MAX_ERRORS = 20
 CHALLENGE = 'Bearer realm="toolgauge"'
 MEDIA_TYPE = "application/problem+json"
-# Pydantic's words where they do not say what to do.
+# Replaces Pydantic's messages that do not say what to do.
 _MESSAGES = {
     "missing": "This field is required.",
     "extra_forbidden": "There is no such field; take it out.",
@@ -40,7 +40,7 @@ class Problem(BaseModel):
         json_schema_extra={
             "examples": [
                 {
-                    "type": f"{ADDRESS}not_found",
+                    "type": f"{PROBLEMS_PATH}not_found",
                     "title": KINDS["not_found"].title,
                     "status": 404,
                     "detail": "There is no such run.",
@@ -61,7 +61,7 @@ class Problem(BaseModel):
 
 
 class ApiError(Exception):
-    """A refusal with its status; whatever handles the request lets it pass."""
+    """An error response with its status."""
 
     def __init__(
         self,
@@ -81,17 +81,16 @@ class ApiError(Exception):
 
 
 class AlreadyAnswered(Exception):
-    """The request was answered before; this is the answer."""
+    """The request was answered before; carries the stored response."""
 
-    def __init__(self, answer: HttpResponse) -> None:
+    def __init__(self, response: HttpResponse) -> None:
         super().__init__("answered before")
-        self.answer = answer
+        self.response = response
 
 
 def error_response(error: ApiError) -> HttpResponse:
-    """The error as it is sent."""
     problem: dict[str, Any] = {
-        "type": f"{ADDRESS}{error.code}",
+        "type": f"{PROBLEMS_PATH}{error.code}",
         "title": KINDS[error.code].title,
         "status": error.status,
         "detail": error.message,
@@ -99,9 +98,9 @@ def error_response(error: ApiError) -> HttpResponse:
     }
     if error.details:
         problem["errors"] = [detail.model_dump(exclude_none=True) for detail in error.details]
-    answer = JsonResponse(problem, status=error.status, headers=error.headers)
-    answer.headers["Content-Type"] = MEDIA_TYPE
-    return answer
+    response = JsonResponse(problem, status=error.status, headers=error.headers)
+    response.headers["Content-Type"] = MEDIA_TYPE
+    return response
 
 
 def not_found_error(thing: str) -> ApiError:
@@ -113,7 +112,7 @@ def too_large_error(limit: int) -> ApiError:
 
 
 def add_error_handlers(api: NinjaAPI) -> None:
-    """Turn every exception of an operation into the one shape."""
+    """Turn every exception of an operation into problem+json."""
     translations = {
         ApiError: lambda exc: exc,
         Refused: lambda exc: ApiError(409, exc.message),
@@ -138,8 +137,8 @@ def _make_handler(translate: Any) -> Any:
 
 
 def _stored_answer(_request: HttpRequest, exc: Any) -> HttpResponse:
-    answer: HttpResponse = exc.answer
-    return answer
+    response: HttpResponse = exc.response
+    return response
 
 
 def _unauthorized_error(_exc: AuthenticationError) -> ApiError:
@@ -148,7 +147,7 @@ def _unauthorized_error(_exc: AuthenticationError) -> ApiError:
 
 
 def _malformed_error(exc: HttpError) -> ApiError:
-    # The only ones left are bodies that could not be read; the cause says why.
+    # Only bodies that could not be parsed reach this handler; the cause says why.
     if isinstance(exc.__cause__, ApiError):
         return exc.__cause__
     return ApiError(400, "The body could not be read as JSON.")
@@ -169,7 +168,7 @@ def _error_summary(details: Sequence[Detail], count: int) -> str:
 
 
 def _error_detail(error: Mapping[str, Any]) -> Detail:
-    # The place begins with "body", "query" or "path", then, for a body, its argument's name.
+    # `loc` begins with "body", "query" or "path"; for a body, its argument's name follows.
     _source, *place = error["loc"]
     if place[:1] == ["body"]:
         place = place[1:]

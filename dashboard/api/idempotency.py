@@ -1,4 +1,4 @@
-"""Idempotency-Key: what changes something is done once, however often it is sent."""
+"""Idempotency-Key: a change is made once, however often its request is sent."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ View = Callable[..., HttpResponseBase]
 
 
 def idempotent(view: View) -> View:
-    """A view whose changes and whose answer are kept together, where a key asks for it."""
+    """Store the view's changes and its response in one transaction if the request has a key."""
 
     @wraps(view)
-    def kept(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
+    def wrapped(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
         if not _has_key(request):
-            return view(request, **arguments)
+            return view(request, **kwargs)
         try:
             with transaction.atomic():
-                answer = view(request, **arguments)
-                _store_answer(request, answer)
+                response = view(request, **kwargs)
+                _store_answer(request, response)
         except DatabaseError as exc:
-            # It could not be remembered, so it was not done either.
+            # The response could not be stored, so the change was rolled back.
             return error_response(internal_error(exc))
-        return answer
+        return response
 
-    return kept
+    return wrapped
 
 
 def claim_key(request: HttpRequest, token: ApiToken) -> None:
-    """Go on only if this is the first request with its key; the caller is known and may do it."""
+    """Raise unless this is the first request with its key. Call it after the rights check."""
     if not _has_key(request):
         return
     key = request.headers[HEADER]
     if not _KEY.fullmatch(key):
         raise ApiError(400, f"{HEADER} takes 1 to 200 printable ASCII characters without spaces.")
     try:
-        claimed = idempotency.claim_key(token, key, _request_bytes(request))
+        claim = idempotency.claim_key(token, key, _request_bytes(request))
     except KeyInUse as exc:
         message = f"A request with this {HEADER} is under way. Send it again in a moment."
         headers = {"Retry-After": "1"}
@@ -59,9 +59,9 @@ def claim_key(request: HttpRequest, token: ApiToken) -> None:
     except KeyReused as exc:
         message = f"This {HEADER} was sent before with another method, address or body."
         raise ApiError(422, message, code="key_reused") from exc
-    if isinstance(claimed, KeptAnswer):
-        raise AlreadyAnswered(_replay_answer(claimed))
-    request._claim = claimed  # type: ignore[attr-defined]
+    if isinstance(claim, KeptAnswer):
+        raise AlreadyAnswered(_replay_answer(claim))
+    request._claim = claim  # type: ignore[attr-defined]
 
 
 def _has_key(request: HttpRequest) -> bool:
@@ -72,27 +72,27 @@ def _request_bytes(request: HttpRequest) -> bytes:
     return f"{request.method} {request.get_full_path()}\n".encode() + request.body
 
 
-def _replay_answer(kept: KeptAnswer) -> HttpResponse:
-    if kept.body is None:
+def _replay_answer(stored: KeptAnswer) -> HttpResponse:
+    if stored.body is None:
         raise ApiError(409, "This was done before. Its answer was too large to keep: read it anew.")
-    answer = HttpResponse(bytes(kept.body), status=kept.status)
-    if kept.content_type:
-        answer.headers["Content-Type"] = kept.content_type
+    response = HttpResponse(bytes(stored.body), status=stored.status)
+    if stored.content_type:
+        response.headers["Content-Type"] = stored.content_type
     else:
-        del answer.headers["Content-Type"]
-    answer.headers[REPLAYED] = "true"
-    return answer
+        del response.headers["Content-Type"]
+    response.headers[REPLAYED] = "true"
+    return response
 
 
-def _store_answer(request: HttpRequest, answer: HttpResponseBase) -> None:
-    claimed: KeyClaim | None = getattr(request, "_claim", None)
-    if claimed is None:
+def _store_answer(request: HttpRequest, response: HttpResponseBase) -> None:
+    claim: KeyClaim | None = getattr(request, "_claim", None)
+    if claim is None:
         return
-    if answer.status_code >= 500 or not isinstance(answer, HttpResponse):
-        # Our own fault: nothing of it stays, and the same request may be sent again.
+    if response.status_code >= 500 or not isinstance(response, HttpResponse):
+        # A server error: roll everything back, so that the same request can be sent again.
         transaction.set_rollback(True)
         return
-    content_type = answer.headers.get("Content-Type", "")
+    content_type = response.headers.get("Content-Type", "")
     idempotency.store_answer(
-        claimed, status=answer.status_code, content_type=content_type, body=answer.content
+        claim, status=response.status_code, content_type=content_type, body=response.content
     )

@@ -1,4 +1,4 @@
-"""The endpoint and the parameters that a request of the API names."""
+"""The endpoint and the parameters that the URL of an API request names."""
 
 from __future__ import annotations
 
@@ -34,13 +34,12 @@ _OBJECT_NAMES: Mapping[str, str] = MappingProxyType(
 
 
 def url_parameters(request: HttpRequest) -> dict[str, Any]:
-    """The parts of the address."""
     match = request.resolver_match
     return match.kwargs if match else {}
 
 
 def url_object_name(request: HttpRequest) -> str:
-    """What the address names, as a word."""
+    """The kind of object that the URL names, for messages."""
     return next(
         (_OBJECT_NAMES[name] for name in url_parameters(request) if name in _OBJECT_NAMES), "thing"
     )

@@ -1,4 +1,4 @@
-"""The OpenAPI document: what every operation has in common is added here, once."""
+"""The OpenAPI document, with the parameters and responses that all operations share."""
 
 from __future__ import annotations
 
@@ -44,8 +44,12 @@ class OpenApiDocument(OpenAPISchema):
         schemes = super().operation_security(operation) or []
         if not schemes:
             return None
-        each = zip(schemes, operation.auth_callbacks, strict=True)
-        return [security for named, by in each for security in _security_schemes(named, by)]
+        pairs = zip(schemes, operation.auth_callbacks, strict=True)
+        return [
+            security
+            for scheme, callback in pairs
+            for security in _security_schemes(scheme, callback)
+        ]
 
     @override
     def get_components(self) -> dict[str, Any]:
@@ -54,15 +58,15 @@ class OpenApiDocument(OpenAPISchema):
         return super().get_components()
 
 
-def _security_schemes(named: dict[str, Any], by: Any) -> list[dict[str, Any]]:
-    """One for each scope: any of them opens the operation."""
-    if not isinstance(by, auth.Token):
-        return [named]
-    return [{type(by).__name__: [scope.value]} for scope in by.scopes]
+def _security_schemes(scheme: dict[str, Any], callback: Any) -> list[dict[str, Any]]:
+    """One per scope: any of them is enough for the operation."""
+    if not isinstance(callback, auth.Token):
+        return [scheme]
+    return [{type(callback).__name__: [scope.value]} for scope in callback.scopes]
 
 
 def _error_responses(operation: Operation) -> list[int]:
-    """The statuses by which any operation of this kind may refuse."""
+    """The error statuses that an operation of this kind can return."""
     sources = {model.__ninja_param_source__ for model in operation.models}
     statuses = [401, 403, 429] if operation.auth_callbacks else []
     if "path" in sources:

@@ -1,4 +1,4 @@
-"""Everything that can go wrong with a request, by its code: what it means and what to do."""
+"""The kinds of API errors by code: what each means and what to do."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-ADDRESS = "/api/v1/problems/"
+PROBLEMS_PATH = "/api/v1/problems/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
         "unavailable": Kind(503, "Not now", "Come back after as many seconds as Retry-After says."),
     }
 )
-# What a status means unless something narrower is said.
+# The code of a status, unless the error has a more specific one.
 CODES = {
     400: "malformed",
     401: "unauthorized",

@@ -1,4 +1,4 @@
-"""Reading what the codes of errors mean, and what to do about each."""
+"""The API that describes the kinds of errors."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field
 
 from dashboard.api.errors import not_found_error
-from dashboard.api.problem_kinds import ADDRESS, KINDS
+from dashboard.api.problem_kinds import KINDS, PROBLEMS_PATH
 
 router = Router(tags=["problems"])
 
 
 _EXAMPLE: dict[str, Any] = {
-    "type": f"{ADDRESS}not_found",
+    "type": f"{PROBLEMS_PATH}not_found",
     "code": "not_found",
     "status": 404,
     "title": KINDS["not_found"].title,
@@ -57,5 +57,9 @@ def read_problem(request: HttpRequest, code: str) -> ProblemKind:
 def _problem_out(code: str) -> ProblemKind:
     kind = KINDS[code]
     return ProblemKind(
-        type=f"{ADDRESS}{code}", code=code, status=kind.status, title=kind.title, advice=kind.advice
+        type=f"{PROBLEMS_PATH}{code}",
+        code=code,
+        status=kind.status,
+        title=kind.title,
+        advice=kind.advice,
     )

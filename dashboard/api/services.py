@@ -1,8 +1,8 @@
-"""What the API writes: the answers of requests that may come twice, and the use of tokens.
+"""What the API writes: responses to idempotent requests, and the last use of tokens.
 
-A request that comes twice because its answer got lost is done once and answered alike. Both
-happen in the transaction of the action itself: either the action and its answer are there or
-neither is, wherever a process dies.
+A request that is repeated because its response got lost is done once and answered alike. The
+response is stored in the transaction of the action: whenever a process dies, either both are there
+or neither is.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from django.db.models.functions import Now
 from dashboard.core.sql import execute, fetch_row
 from dashboard.models import ApiToken, KeptAnswer
 
-KEEP_ANSWERS = timedelta(hours=24)
+ANSWER_LIFETIME = timedelta(hours=24)
 MAX_ANSWER_BYTES = 256 * 1024
-_FORGET_BATCH = 10_000
-# Not with every request: a busy token would be written a thousand times per second.
-USE_NOTED_LONG_AGO = Q(last_used_at=None) | Q(last_used_at__lt=Now() - timedelta(minutes=1))
+_DELETE_BATCH = 10_000
+# Not with every request: a busy token would cause a thousand writes per second.
+LAST_USE_IS_OLD = Q(last_used_at=None) | Q(last_used_at__lt=Now() - timedelta(minutes=1))
 
 
 class KeyInUse(Exception):
-    """The first request with this key has not ended."""
+    """The first request with this key is still running."""
 
 
 class KeyReused(Exception):
-    """The key belongs to a request that was a different one."""
+    """The key belongs to a different request."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeyClaim:
-    """The first use of a key; whoever holds it owes the answer."""
+    """The first use of a key; its holder must store the response."""
 
     token: ApiToken
     key: str
@@ -43,46 +43,45 @@ class KeyClaim:
 
 
 def claim_key(token: ApiToken, key: str, request: bytes) -> KeyClaim | KeptAnswer:
-    """The right to do what the request asks for, or the answer that it got before.
+    """Claim the key for this request, or return the response that is stored under it.
 
-    Nobody else gets either before this transaction is over.
+    The key stays locked until the transaction ends.
     """
     digest = hashlib.sha256(request).digest()
     if not _lock_key(token, key):
         raise KeyInUse
-    known: Any = KeptAnswer.objects.annotate(age=_AGE).filter(token=token, key=key)
-    kept = known.first()
-    if kept is None:
+    answers: Any = KeptAnswer.objects.annotate(age=_AGE).filter(token=token, key=key)
+    stored = answers.first()
+    if stored is None:
         return KeyClaim(token, key, digest)
-    if kept.age >= KEEP_ANSWERS:
-        kept.delete()
+    if stored.age >= ANSWER_LIFETIME:
+        stored.delete()
         return KeyClaim(token, key, digest)
-    if bytes(kept.request) != digest:
+    if bytes(stored.request) != digest:
         raise KeyReused
-    assert isinstance(kept, KeptAnswer)
-    return kept
+    assert isinstance(stored, KeptAnswer)
+    return stored
 
 
-def store_answer(claimed: KeyClaim, *, status: int, content_type: str, body: bytes) -> None:
-    """Remember the answer to a claimed request."""
+def store_answer(claim: KeyClaim, *, status: int, content_type: str, body: bytes) -> None:
     KeptAnswer.objects.create(
-        token=claimed.token,
-        key=claimed.key,
-        request=claimed.request,
+        token=claim.token,
+        key=claim.key,
+        request=claim.request,
         status=status,
         content_type=content_type,
         body=body if len(body) <= MAX_ANSWER_BYTES else None,
     )
 
 
-def forget_answers() -> int:
-    """Delete what is past its time; returns how many. A great heap takes several turns."""
-    return execute(_FORGET, {"kept": KEEP_ANSWERS, "most": _FORGET_BATCH})
+def delete_expired_answers() -> int:
+    """Delete one batch of expired responses; returns how many."""
+    return execute(_DELETE_EXPIRED, {"kept": ANSWER_LIFETIME, "most": _DELETE_BATCH})
 
 
-def note_token_use(token: ApiToken) -> None:
-    """Write when the token was last used, unless another request of this minute did."""
-    ApiToken.objects.filter(USE_NOTED_LONG_AGO, pk=token.pk).update(last_used_at=Now())
+def record_token_use(token: ApiToken) -> None:
+    """Record when the token was last used, at most once per minute."""
+    ApiToken.objects.filter(LAST_USE_IS_OLD, pk=token.pk).update(last_used_at=Now())
 
 
 def _lock_key(token: ApiToken, key: str) -> bool:
@@ -93,7 +92,7 @@ def _lock_key(token: ApiToken, key: str) -> bool:
 
 
 _AGE = ExpressionWrapper(Now() - F("created_at"), output_field=DurationField())
-_FORGET = """
+_DELETE_EXPIRED = """
 DELETE FROM dashboard_keptanswer WHERE id IN (
     SELECT id FROM dashboard_keptanswer
     WHERE created_at <= now() - %(kept)s ORDER BY created_at LIMIT %(most)s

@@ -1,4 +1,4 @@
-"""The API's addresses: open to tokens instead of sessions, and JSON whatever goes wrong."""
+"""The API's URLs: public to the middleware since operations check tokens; errors are JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ AsyncView = Callable[..., Awaitable[HttpResponseBase]]
 
 
 def api_patterns(api: NinjaAPI) -> tuple[list[URLPattern], str, str]:
-    """What `path()` takes: the API's own addresses, and one for all that are none."""
+    """The arguments of `path()`: the operations, and a catch-all that answers 404."""
     patterns, app, namespace = api.urls
     operations = [pattern for pattern in patterns if isinstance(pattern, URLPattern)]
     for pattern in operations:
@@ -39,36 +39,36 @@ def _unknown_path(request: HttpRequest, **_: Any) -> HttpResponse:
 
 def _wrap_view(view: Any) -> Any:
     wrap = _wrap_async_view if iscoroutinefunction(view) else _wrap_sync_view
-    # Tokens are checked by each operation; the session is only one way to read.
+    # Each operation checks its token or session itself.
     return public(wrap(view))
 
 
 def _wrap_sync_view(view: View) -> View:
-    done = idempotency.idempotent(view)
+    idempotent_view = idempotency.idempotent(view)
 
     @wraps(view)
-    def shaped(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
-        return _finish_response(request, done(request, **arguments))
+    def wrapped(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+        return _finish_response(request, idempotent_view(request, **kwargs))
 
-    return shaped
+    return wrapped
 
 
 def _wrap_async_view(view: AsyncView) -> AsyncView:
     @wraps(view)
-    async def shaped(request: HttpRequest, **arguments: Any) -> HttpResponseBase:
-        return _finish_response(request, await view(request, **arguments))
+    async def wrapped(request: HttpRequest, **kwargs: Any) -> HttpResponseBase:
+        return _finish_response(request, await view(request, **kwargs))
 
-    return shaped
+    return wrapped
 
 
-def _finish_response(request: HttpRequest, answer: HttpResponseBase) -> HttpResponseBase:
-    if counted := getattr(request, "_counted", None):
-        for name, value in counted.headers().items():
-            answer.headers.setdefault(name, value)
-    if not isinstance(answer, HttpResponseNotAllowed):
-        # What one caller may see must not be kept for another, nor shown when it is old.
-        answer.headers.setdefault("Cache-Control", "private, no-cache")
-        return answer
-    allowed = answer.headers["Allow"]
+def _finish_response(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+    if rate_result := getattr(request, "_rate_result", None):
+        for name, value in rate_result.headers().items():
+            response.headers.setdefault(name, value)
+    if not isinstance(response, HttpResponseNotAllowed):
+        # Responses must be neither cached for other callers nor shown when stale.
+        response.headers.setdefault("Cache-Control", "private, no-cache")
+        return response
+    allowed = response.headers["Allow"]
     message = f"{request.method} is not possible here; use {allowed}."
     return error_response(ApiError(405, message, headers={"Allow": allowed}))

@@ -1,4 +1,4 @@
-"""Bodies in and out: strict JSON of bounded size, and times to the microsecond."""
+"""Request and response bodies: strict JSON of bounded size, and times to the microsecond."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dashboard.api.errors import ApiError, too_large_error
 
 
 class StrictParser(Parser):
-    """Refuses what Python's own parser lets pass: NaN, half a surrogate pair, endless depth."""
+    """Refuses what Python's own parser accepts: NaN, half a surrogate pair, unlimited depth."""
 
     @override
     def parse_body(self, request: HttpRequest) -> Any:
         limit: int = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
-        # Django goes by Content-Length, which a chunked body has not.
+        # Django checks Content-Length, which a chunked body does not have.
         if len(request.body) > limit:
             raise too_large_error(limit)
         try:

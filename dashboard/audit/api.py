@@ -12,7 +12,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from dashboard.api import auth, paging
 from dashboard.api.errors import ApiError, Detail
 from dashboard.api.paging import MAX_ID
-from dashboard.audit import queries as audit_page
+from dashboard.audit import queries
 from dashboard.audit.queries import LinkedEntry
 from dashboard.core import permissions
 
@@ -70,33 +70,33 @@ class Asked(BaseModel):
     cursor: int = Field(default=0, ge=0, le=MAX_ID, description="The `next_cursor`")
     limit: int = Field(default=50, ge=1, le=200, description="The most on a page")
 
-    def wanted(self) -> audit_page.AuditFilter:
-        """The same as the page asks for it."""
-        if self.action and self.action not in {*audit_page.ACTIONS, *audit_page.GROUPS}:
+    def as_filter(self) -> queries.AuditFilter:
+        """The filter that the page uses too. Refuses an unknown action."""
+        if self.action and self.action not in {*queries.ACTIONS, *queries.GROUPS}:
             message = "There is no such action, nor a group of that name."
             detail = Detail(field="action", message=message)
             raise ApiError(422, f"action: {message}", details=[detail])
-        filters = self.model_dump(include={"actor", "action", "endpoint", "text"})
-        filters |= {"before": str(self.cursor) if self.cursor else ""}
-        filters |= {"since": self.since.isoformat() if self.since else ""}
-        filters |= {"until": self.until.isoformat() if self.until else ""}
-        return audit_page.read_audit_filter(
-            {name: value.replace("\0", "") for name, value in filters.items()}
+        query = self.model_dump(include={"actor", "action", "endpoint", "text"})
+        query |= {"before": str(self.cursor) if self.cursor else ""}
+        query |= {"since": self.since.isoformat() if self.since else ""}
+        query |= {"until": self.until.isoformat() if self.until else ""}
+        return queries.read_audit_filter(
+            {name: value.replace("\0", "") for name, value in query.items()}
         )
 
 
 @router.get("", auth=auth.READ, response=EntryList, summary="List what was done, newest first")
-def list_audit(request: HttpRequest, asked: Annotated[Asked, Query()]) -> EntryList:
+def list_audit(request: HttpRequest, query: Annotated[Asked, Query()]) -> EntryList:
     """Of the endpoints that you may see; administrators see all of it."""
-    page = audit_page.read_audit_page(
-        asked.wanted(), permissions.actor_of(request), size=asked.limit
+    page = queries.read_audit_page(
+        query.as_filter(), permissions.actor_of(request), size=query.limit
     )
-    entries = [_entry_out(each) for each in page.rows]
+    entries = [_entry_out(row) for row in page.rows]
     return EntryList(entries=entries, next_cursor=page.older.before if page.older else None)
 
 
 def _entry_out(linked: LinkedEntry) -> EntryOut:
-    entry, body = linked.entry, linked.entry.told
+    entry, body = linked.entry, linked.entry.parsed_body
     same = ("subject", "endpoint", "actor", "origin", "reason", "before", "after")
     fields: dict[str, Any] = {name: body.get(name) for name in same}
     return EntryOut(

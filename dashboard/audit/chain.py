@@ -1,8 +1,8 @@
-"""Checking the audit log: that nothing in it was changed, taken out, moved or cut off.
+"""Verification of the audit log: that no entry was changed, removed, moved or cut off.
 
-Each link holds the digest of the link before, and its own: sha256 over both that and its entry.
-Everything is computed here anew, by nothing that the database says of itself. Who owns the
-tables could write a whole new chain; that is found by a head that was kept elsewhere.
+Each link holds the digest of the previous link and its own: sha256 over that digest and its entry.
+All digests are recomputed here, without trust in the database. The owner of the tables could write
+a whole new chain; only a head that was stored elsewhere reveals that.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing_extensions import override
 
 from dashboard.core.sql import execute, fetch_row, fetch_rows
 
-# Links that are read at once; what is in memory does not grow with the log.
+# Links per query: memory use does not grow with the log.
 BATCH = 500
-# Where all is broken the first breaks say it.
+# If everything is broken, the first breaks are enough.
 MAX_BREAKS = 20
 _FAR = 2**62
 
@@ -37,7 +37,7 @@ class BreakKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChainHead:
-    """A place in the chain; whoever keeps it can prove later what came before it."""
+    """A position in the chain; a copy stored elsewhere proves everything before it."""
 
     seq: int = 0
     digest: bytes = b""
@@ -60,7 +60,7 @@ class ChainBreak:
 
 @dataclass(frozen=True, slots=True)
 class ChainVerdict:
-    """What the walk found; `more` says that not all breaks are told."""
+    """The result of a verification; `more` says that not all breaks are listed."""
 
     head: ChainHead
     links: int
@@ -76,35 +76,35 @@ class ChainVerdict:
             "good": self.is_good,
             "links": self.links,
             "head": str(self.head),
-            "breaks": [each.as_json() for each in self.breaks],
+            "breaks": [chain_break.as_json() for chain_break in self.breaks],
             "more": self.more,
         }
 
 
 @dataclass(frozen=True, slots=True)
 class _ChainLink:
-    """A row of the chain with its entry, as far as there is one."""
+    """A row of the chain with its entry, if there is one."""
 
     seq: int
     entry_id: int
     previous: bytes
     digest: bytes
-    told: bytes | None  # what the digest is over, after the digest before
+    content: bytes | None  # digested after the previous digest
     columns: tuple[Any, ...]
     body: str
 
     def digest_after(self, previous: bytes) -> bytes:
-        return hashlib.sha256(previous + (self.told or b"")).digest()
+        return hashlib.sha256(previous + (self.content or b"")).digest()
 
 
 @dataclass(slots=True)
 class _ChainWalk:
-    """How far the chain was followed, and what was broken on the way."""
+    """How far the chain was verified, and the breaks so far."""
 
     expected: ChainHead | None
     seq: int = 0
     links: int = 0
-    # What the next link may have before it: two where it is not clear which of them was changed.
+    # Digests that the next link may follow: two if it is not clear which one was changed.
     before: tuple[bytes, ...] = (b"",)
     last: ChainHead = field(default_factory=ChainHead)
     breaks: list[ChainBreak] = field(default_factory=list)
@@ -112,21 +112,21 @@ class _ChainWalk:
 
 
 def parse_head(text: str) -> ChainHead:
-    """A head as `head` prints it; ValueError where it is none."""
-    matched = re.fullmatch(r"([0-9]{1,18}):((?:[0-9a-f]{64})?)", text.strip().lower())
-    if matched is None or (int(matched[1]) > 0) != bool(matched[2]):
+    """Parse a head as `str` prints it; ValueError if it is none."""
+    match = re.fullmatch(r"([0-9]{1,18}):((?:[0-9a-f]{64})?)", text.strip().lower())
+    if match is None or (int(match[1]) > 0) != bool(match[2]):
         raise ValueError(f"{text!r} is no head such as 17:9f86d0… with 64 digits")
-    return ChainHead(int(matched[1]), bytes.fromhex(matched[2]))
+    return ChainHead(int(match[1]), bytes.fromhex(match[2]))
 
 
 def read_head() -> ChainHead:
-    """The newest link; 0 where there is none."""
+    """The newest link; 0 if there is none."""
     row = fetch_row("SELECT seq, digest FROM dashboard_auditlink ORDER BY seq DESC LIMIT 1")
     return ChainHead(row[0], bytes(row[1])) if row else ChainHead()
 
 
 def verify_chain(*, expect: ChainHead | None = None, batch: int = BATCH) -> ChainVerdict:
-    """Walk the whole chain as it was at one moment, however much is written meanwhile."""
+    """Verify the whole chain in one snapshot, whatever is written meanwhile."""
     walk = _ChainWalk(expect)
     with transaction.atomic():
         if not connection.savepoint_ids:
@@ -166,7 +166,7 @@ def _check_link(walk: _ChainWalk, link: _ChainLink) -> None:
             f"there is no link {_format_numbers(walk.seq + 1, link.seq - 1)}",
         )
     computed = link.digest_after(link.previous)
-    if link.told is None:
+    if link.content is None:
         _add_break(walk, BreakKind.MISSING, link, f"entry {link.entry_id} is gone")
     elif computed != link.digest and link.digest_after(walk.before[0]) == link.digest:
         _add_break(walk, BreakKind.CHANGED, link, "the link holds another digest before its own")
@@ -180,16 +180,16 @@ def _check_link(walk: _ChainWalk, link: _ChainLink) -> None:
 
 
 def _misplaced_kind(link: _ChainLink) -> BreakKind:
-    """A link that is whole and hangs on another: is that one elsewhere, or gone?"""
-    there = fetch_row(
+    """For an intact link after a wrong one: whether its predecessor moved or is gone."""
+    elsewhere = fetch_row(
         "SELECT 1 FROM dashboard_auditlink WHERE digest = %(it)s", {"it": link.previous}
     )
-    return BreakKind.REORDERED if there or not link.previous else BreakKind.MISSING
+    return BreakKind.REORDERED if elsewhere or not link.previous else BreakKind.MISSING
 
 
 def _check_columns(walk: _ChainWalk, link: _ChainLink) -> None:
-    """What is filtered by must be what the body says."""
-    if link.told is None:
+    """The columns, which filters use, must agree with the body."""
+    if link.content is None:
         return
     try:
         body = json.loads(link.body)
@@ -202,8 +202,8 @@ def _check_columns(walk: _ChainWalk, link: _ChainLink) -> None:
 
 
 def _check_expected(walk: _ChainWalk, link: _ChainLink) -> None:
-    wanted = walk.expected
-    if wanted and wanted.seq == link.seq and wanted.digest != link.digest:
+    expected = walk.expected
+    if expected and expected.seq == link.seq and expected.digest != link.digest:
         _add_break(
             walk, BreakKind.CHANGED, link, "the chain was written anew: the kept digest is another"
         )
@@ -215,27 +215,29 @@ def _find_unlinked(walk: _ChainWalk) -> None:
 
 
 def _find_missing_end(walk: _ChainWalk) -> None:
-    wanted = walk.expected
-    if wanted and wanted.seq > walk.last.seq:
-        what = f"the chain ends at link {walk.last.seq}, but there was one with number {wanted.seq}"
+    expected = walk.expected
+    if expected and expected.seq > walk.last.seq:
+        what = (
+            f"the chain ends at link {walk.last.seq}, but there was one with number {expected.seq}"
+        )
         walk.breaks.append(ChainBreak(BreakKind.CUT_OFF, what, seq=walk.last.seq + 1))
 
 
 def _mark_reordered(walk: _ChainWalk) -> list[ChainBreak]:
-    """The breaks; where a link fits the entry of another, they were exchanged."""
+    """The breaks; links that fit each other's entries count as reordered."""
     exchanged = {
         link.seq
         for link in walk.changed
         for other in walk.changed
         if link is not other
-        and hashlib.sha256(link.previous + (other.told or b"")).digest() == link.digest
+        and hashlib.sha256(link.previous + (other.content or b"")).digest() == link.digest
     }
     what = "it holds the entry of another link"
     return [
-        ChainBreak(BreakKind.REORDERED, what, each.seq, each.entry)
-        if each.seq in exchanged
-        else each
-        for each in walk.breaks
+        ChainBreak(BreakKind.REORDERED, what, chain_break.seq, chain_break.entry)
+        if chain_break.seq in exchanged
+        else chain_break
+        for chain_break in walk.breaks
     ]
 
 

@@ -1,8 +1,8 @@
-"""A database role that runs the product and is not the owner of its tables.
+"""A database role that runs the product without owning its tables.
 
-Who owns a table can switch its triggers off. Web, workers and gateway need not be able to: they
-get what they use, row by row, and of the audit log only to add and to read. Partitions are the
-exception: they come and go by the workers' hands, so these tables are the role's own.
+The owner of a table can switch its triggers off. Web, workers and gateway must not be able to: they
+may read and write rows, and in the audit log only insert and read. Partitioned tables are the
+exception: workers create and drop partitions, so the role owns those tables.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _OWNED_TABLES = (*partitions.MONTHLY, *partitions.DAILY)
 
 @transaction.atomic
 def grant_role(name: str) -> None:
-    """Give a role what the product needs; to be repeated after every migration. Owner's work."""
+    """Grant a role what the product needs. The owner runs it after every migration."""
     row = fetch_row(_ROLE, {"name": name})
     if row is None:
         raise Refused(f"There is no role {name!r}. CREATE ROLE {name} LOGIN PASSWORD '…' makes it.")

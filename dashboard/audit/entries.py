@@ -1,4 +1,4 @@
-"""An entry of the audit log as a page shows it. All texts in it are still hostile."""
+"""Entries of the audit log as a page shows them. Their texts are not escaped yet."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from dashboard.audit import text as audit_words
+from dashboard.audit import text as audit_text
 from dashboard.audit.queries import LinkedEntry
 from dashboard.core.actor_context import Via
 from dashboard.core.permissions import Actor, Right
@@ -19,7 +19,7 @@ ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 
 @dataclass(frozen=True, slots=True)
 class FieldChange:
-    """One value, before and after; None where there was none."""
+    """One value, before and after; None if there was none."""
 
     name: str
     old: str | None
@@ -34,22 +34,22 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True)
 class EntryRow:
-    row: LinkedEntry
-    told: Mapping[str, Any]
-    # The address of the endpoint, where it is still there under whatever name.
-    endpoint_now: str = ""
+    linked: LinkedEntry
+    body: Mapping[str, Any]
+    # Empty if the endpoint was removed or may not be read; its slug may have changed.
+    endpoint_url: str = ""
 
     @property
     def at(self) -> datetime:
-        return self.row.entry.at
+        return self.linked.entry.at
 
     @property
-    def words(self) -> str:
-        return audit_words.action_label(self.row.entry.action)
+    def action_label(self) -> str:
+        return audit_text.action_label(self.linked.entry.action)
 
     @property
     def origin(self) -> str:
-        return audit_words.origin_label(self.via)
+        return audit_text.origin_label(self.via)
 
     @property
     def via(self) -> str:
@@ -57,7 +57,7 @@ class EntryRow:
 
     @property
     def is_person(self) -> bool:
-        """Whether somebody did it with their own hands: neither a token, a command nor we."""
+        """Whether a person did it on a page: not a token, a command or the system."""
         return self.via == Via.PAGE
 
     @property
@@ -74,19 +74,21 @@ class EntryRow:
 
     @property
     def subject(self) -> str:
-        """What it was done to; an endpoint by its name alone."""
-        text = str(self.told.get("subject") or "")
-        return self.row.entry.endpoint if text == f"endpoint {self.row.entry.endpoint}" else text
+        """The object of the action; an endpoint by its slug alone."""
+        text = str(self.body.get("subject") or "")
+        return (
+            self.linked.entry.endpoint if text == f"endpoint {self.linked.entry.endpoint}" else text
+        )
 
     @property
-    def of_endpoint(self) -> str:
-        """The endpoint, where the subject does not name it."""
-        name = self.row.entry.endpoint
+    def endpoint_tag(self) -> str:
+        """The endpoint, if the subject does not name it."""
+        name = self.linked.entry.endpoint
         return "" if name in self.subject.split() else name
 
     @property
     def reason(self) -> str:
-        return str(self.told.get("reason") or "")
+        return str(self.body.get("reason") or "")
 
     @property
     def changes(self) -> list[FieldChange]:
@@ -105,22 +107,28 @@ class EntryRow:
         return bool(self._part("after"))
 
     @property
-    def whole(self) -> str:
-        """All that is kept, as JSON."""
-        return json.dumps(self.told, indent=2, ensure_ascii=False)
+    def body_json(self) -> str:
+        return json.dumps(self.body, indent=2, ensure_ascii=False)
 
     def _part(self, name: str) -> Mapping[str, Any]:
-        part = self.told.get(name)
+        part = self.body.get(name)
         return part if isinstance(part, Mapping) else {}
 
 
 def build_entry_rows(rows: Iterable[LinkedEntry], actor: Actor) -> list[EntryRow]:
-    """The entries, each with the way to its endpoint as far as the actor may go it. One query."""
+    """The entries, each with the URL of its endpoint if the actor may read it. One query."""
     rows = list(rows)
     ids = {row.entry.endpoint_id for row in rows if row.entry.endpoint_id}
-    kept = Endpoint.objects.kept().of_teams(actor.teams(Right.READ)).filter(pk__in=ids)
-    now = {each.pk: each.get_absolute_url() for each in kept.only("slug")} if ids else {}
-    return [EntryRow(row, row.entry.told, now.get(row.entry.endpoint_id or 0, "")) for row in rows]
+    endpoints = Endpoint.objects.kept().of_teams(actor.teams(Right.READ)).filter(pk__in=ids)
+    urls = (
+        {endpoint.pk: endpoint.get_absolute_url() for endpoint in endpoints.only("slug")}
+        if ids
+        else {}
+    )
+    return [
+        EntryRow(row, row.entry.parsed_body, urls.get(row.entry.endpoint_id or 0, ""))
+        for row in rows
+    ]
 
 
 def _value_text(side: Mapping[str, Any], name: str) -> str | None:

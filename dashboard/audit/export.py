@@ -16,7 +16,7 @@ _COLUMNS = (
 
 
 def render_csv_chunks(batches: Iterable[tuple[LinkedEntry, ...]]) -> Iterator[bytes]:
-    """A line of names, then the entries, some at a time."""
+    """A header line, then the entries in batches."""
     yield render_csv((), _COLUMNS).encode()
     for rows in batches:
         records = [_csv_record(row) for row in rows]
@@ -24,7 +24,7 @@ def render_csv_chunks(batches: Iterable[tuple[LinkedEntry, ...]]) -> Iterator[by
 
 
 def render_jsonl_chunks(batches: Iterable[tuple[LinkedEntry, ...]]) -> Iterator[bytes]:
-    """A line for each entry, with all that its digest is over."""
+    """One line per entry, with everything that its digest covers."""
     for rows in batches:
         yield "".join(
             f"{json.dumps(_full_record(row), ensure_ascii=False)}\n" for row in rows
@@ -39,12 +39,12 @@ def _full_record(row: LinkedEntry) -> dict[str, Any]:
         "at_us": row.entry.at_us,
         "previous": bytes(row.link.previous).hex() if row.link else None,
         "digest": row.digest or None,
-        "body": row.entry.told,
+        "body": row.entry.parsed_body,
     }
 
 
 def _csv_record(row: LinkedEntry) -> dict[str, object]:
-    body = row.entry.told
+    body = row.entry.parsed_body
     actor, origin = body["actor"], body.get("origin") or {}
     return {
         "seq": row.seq,

@@ -1,7 +1,7 @@
-"""The audit log as it is read: who may see which entries, filters, a page at a time.
+"""Reading the audit log: visibility, filters and pages.
 
-Entries of an endpoint are seen by who may read what its team had then. All others (people, tokens,
-channels, rules, gates) are seen by administrators.
+An entry about an endpoint is visible to people who may read the endpoints of the team that owned it
+then. All others (people, tokens, channels, rules, gates) are visible to administrators.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class AuditFilter(QueryFilter):
     """Which entries are shown. An empty field does not filter."""
 
     actor: str = ""
-    action: str = ""  # one of them, or a group such as "endpoint."
+    action: str = ""  # an action, or a group such as "endpoint."
     endpoint: str = ""
     text: str = ""
-    # Days or moments in UTC, as they were given; both ends belong to the span.
+    # Days or times in UTC, as entered; both ends are included.
     since: str = ""
     until: str = ""
-    # The entry next to which the page begins: older ones, or newer ones.
+    # The page begins with the entries older, or newer, than this one.
     before: int = 0
     after: int = 0
 
@@ -50,7 +50,7 @@ FILTERS = tuple(field.name for field in fields(AuditFilter) if field.type == "st
 
 @dataclass(frozen=True, slots=True)
 class LinkedEntry:
-    """An entry with its place in the chain."""
+    """An entry with its link in the chain."""
 
     entry: AuditEntry
     link: AuditLink | None
@@ -66,9 +66,9 @@ class LinkedEntry:
 
 @dataclass(frozen=True, slots=True)
 class AuditPage:
-    """Some entries, the newest first; beside them what to ask for to see their neighbours."""
+    """Some entries, the newest first, and the filters of the neighbouring pages."""
 
-    asked: AuditFilter
+    audit_filter: AuditFilter
     rows: tuple[LinkedEntry, ...]
     newer: AuditFilter | None = None
     older: AuditFilter | None = None
@@ -104,7 +104,7 @@ def read_audit_filter(query: Mapping[str, str]) -> AuditFilter:
 
 
 def filter_entries(audit_filter: AuditFilter, actor: Actor) -> AuditEntryQuerySet:
-    """All entries that the filters fit and the actor may see, the newest first."""
+    """All entries that match the filter and that the actor may see, the newest first."""
     entries = visible_entries(actor).newest_first()
     if audit_filter.actor:
         entries = entries.filter(actor=audit_filter.actor)
@@ -124,17 +124,16 @@ def filter_entries(audit_filter: AuditFilter, actor: Actor) -> AuditEntryQuerySe
 
 
 def visible_entries(actor: Actor) -> AuditEntryQuerySet:
-    """The entries that somebody may see."""
     if Right.ADMINISTER in actor.everywhere:
         return AuditEntry.objects.all()
     return AuditEntry.objects.all().about_endpoints(actor.teams(Right.READ))
 
 
 def read_audit_page(audit_filter: AuditFilter, actor: Actor, *, size: int = PAGE_SIZE) -> AuditPage:
-    """A page, by the numbers of entries, so that a long past costs no more. Two queries."""
+    """Read a page by entry ids, so that old pages cost no more than new ones. Two queries."""
     entries = filter_entries(audit_filter, actor)
     if audit_filter.after and not audit_filter.before:
-        # The page just above: from its lower end upwards, one more than is shown.
+        # The next newer page: upwards from its lower end, with one extra row.
         rows = list(entries.filter(pk__gt=audit_filter.after).order_by("id")[: size + 1])
         return _build_page(audit_filter, rows[:size][::-1], newer=len(rows) > size, older=True)
     if audit_filter.before:
@@ -146,25 +145,25 @@ def read_audit_page(audit_filter: AuditFilter, actor: Actor, *, size: int = PAGE
 
 
 def read_entry_batches(
-    audit_filter: AuditFilter, actor: Actor, *, most: int = BATCH_SIZE
+    audit_filter: AuditFilter, actor: Actor, *, size: int = BATCH_SIZE
 ) -> Iterator[tuple[LinkedEntry, ...]]:
-    """All of them, some at a time: what is in memory does not grow with the log."""
-    place: AuditFilter | None = replace(audit_filter, before=0, after=0)
-    while place:
-        page = read_audit_page(place, actor, size=most)
+    """All matching entries in batches: memory use does not grow with the log."""
+    next_filter: AuditFilter | None = replace(audit_filter, before=0, after=0)
+    while next_filter:
+        page = read_audit_page(next_filter, actor, size=size)
         if page.rows:
             yield page.rows
-        place = page.older
+        next_filter = page.older
 
 
 def link_entries(entries: Sequence[AuditEntry]) -> tuple[LinkedEntry, ...]:
-    """The entries with their places in the chain. One query."""
+    """The entries with their links in the chain. One query."""
     links = {link.entry_id: link for link in _read_links(entry.pk for entry in entries)}
     return tuple(LinkedEntry(entry, links.get(entry.pk)) for entry in entries)
 
 
 def parse_moment(text: str, *, is_end: bool = False) -> datetime | None:
-    """A day or a moment in UTC; the end of a day is the next one's beginning."""
+    """Parse a day or a time in UTC; a day as an end means the start of the next day."""
     try:
         at = datetime.fromisoformat(text)
         at = at if at.tzinfo else at.replace(tzinfo=UTC)
@@ -191,12 +190,12 @@ def _read_links(ids: Iterable[int]) -> Iterable[AuditLink]:
 
 
 def _escape_json(text: str) -> str:
-    """As it stands in a body, where quotes and lines are written with a backslash."""
+    """The text as a JSON body contains it, with quotes and line breaks escaped."""
     return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 ACTIONS = tuple(action.value for action in Action)
-# What is before the dot, such as "endpoint.": all actions of that kind.
+# The part up to the dot, such as "endpoint.", with all actions of that kind.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     group: tuple(action for action in ACTIONS if action.startswith(group))
     for group in dict.fromkeys(f"{action.partition('.')[0]}." for action in ACTIONS)

@@ -1,4 +1,4 @@
-"""Writing down what was done, in the transaction that does it: no entry, no action."""
+"""Recording actions in the audit log, in the transaction of the action: no entry, no action."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dashboard.core.sql import execute
 from dashboard.models import Endpoint
 from dashboard.models.audit import Action
 
-# What is longer is cut, and its digest kept: whoever has the whole can prove that it is this.
+# A longer text is cut and its digest kept, so that a full copy can be proved authentic.
 MAX_TEXT_LENGTH = 2_000
 MAX_SIDE_LENGTH = 32_000
 MAX_DEPTH = 20
@@ -34,18 +34,18 @@ def record(  # noqa: PLR0913 -- keyword-only: the columns of an entry
     before: Mapping[str, Any] | None = None,
     after: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write down an action on a subject, such as "run 17". `before` and `after` name what changed.
+    """Record an action on a subject, such as "run 17". `before` and `after` name what changed.
 
-    Whoever acts is known from the request; `by` is needed only where that is not the person meant.
-    No secrets: what is written here cannot be taken out again.
+    The actor comes from the request; pass `by` only to name another person. No secrets: an entry
+    cannot be removed.
     """
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("An audit entry belongs into the transaction of what it tells about.")
-    now = actor_context.current_actor()
+    actor = actor_context.current_actor()
     body = {
         "action": action.value,
-        "actor": now.actor_json(by),
-        "origin": now.origin_json(),
+        "actor": actor.actor_json(by),
+        "origin": actor.origin_json(),
         "subject": subject,
         "endpoint": endpoint.slug if endpoint else None,
         "endpoint_id": endpoint.pk if endpoint else None,
@@ -59,13 +59,13 @@ def record(  # noqa: PLR0913 -- keyword-only: the columns of an entry
 def changed_values(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The values that differ, before and after; nothing on either side where none does."""
+    """The values that differ, before and after; both empty if none does."""
     names = [name for name in after if before.get(name) != after[name]]
     return {name: before.get(name) for name in names}, {name: after[name] for name in names}
 
 
 def _bounded_side(values: Mapping[str, Any] | None) -> Any:
-    """One side of a change; where it is too large as a whole, its beginning as text."""
+    """One side of a change; if it is too large as a whole, its beginning as text."""
     bounded = _bounded(values)
     if values is None or len(text := _json(bounded)) <= MAX_SIDE_LENGTH:
         return bounded
@@ -73,18 +73,18 @@ def _bounded_side(values: Mapping[str, Any] | None) -> Any:
 
 
 def _bounded(value: Any, depth: int = 0) -> Any:
-    """The value with long texts cut, and without what Postgres cannot keep in text."""
+    """The value with long texts cut, and without characters that Postgres cannot store."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, Mapping | list | tuple | set | frozenset) and depth == MAX_DEPTH:
         return "… [cut: nested too deep]"
     if isinstance(value, Mapping):
-        return {_clean_text(key): _bounded(each, depth + 1) for key, each in value.items()}
+        return {_clean_text(key): _bounded(item, depth + 1) for key, item in value.items()}
     if isinstance(value, set | frozenset):
         return sorted(map(_clean_text, value))
     if isinstance(value, list | tuple):
-        return [_bounded(each, depth + 1) for each in value]
-    # JSON has no word for infinity.
+        return [_bounded(item, depth + 1) for item in value]
+    # JSON has no infinity.
     return value if isinstance(value, float) and isfinite(value) else _clean_text(value)
 
 

@@ -1,4 +1,4 @@
-"""The names of actions, origins and fields of the audit log, for people."""
+"""Labels of the audit log's actions, groups and origins."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ _ORIGINS: Mapping[str, Promise] = MappingProxyType(
 
 
 def action_label(value: str) -> str:
-    """What was done; an action that has no words yet is told by its name."""
+    """The label of an action; an action without a label is shown by its code."""
     return str(_ACTIONS.get(value, value))
 
 

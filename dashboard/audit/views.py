@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard.audit import chain, entries, queries
 from dashboard.audit import export as audit_export
-from dashboard.audit import text as audit_words
+from dashboard.audit import text as audit_text
 from dashboard.core import http
 from dashboard.core.permissions import Actor, Right, actor_of, needs
 from dashboard.models import Endpoint
@@ -29,7 +29,7 @@ def audit_page(request: HttpRequest) -> HttpResponse:
     page = queries.read_audit_page(audit_filter, actor)
     sees_all = Right.ADMINISTER in actor.everywhere
     context = {
-        "asked": audit_filter,
+        "audit_filter": audit_filter,
         "page": page,
         "rows": entries.build_entry_rows(page.rows, actor),
         "groups": _action_choices(),
@@ -57,30 +57,30 @@ def entry_page(request: HttpRequest, entry_id: int) -> HttpResponse:
 @require_safe
 def export_audit(request: HttpRequest) -> StreamingHttpResponse:
     audit_filter, actor = queries.read_audit_filter(request.GET), actor_of(request)
-    ending = "csv" if request.GET.get("format") == "csv" else "jsonl"
-    pieces, kind = _FORMATS[ending]
+    extension = "csv" if request.GET.get("format") == "csv" else "jsonl"
+    render_chunks, content_type = _FORMATS[extension]
     return StreamingHttpResponse(
-        _iterate_async(pieces(queries.read_entry_batches(audit_filter, actor))),
-        headers=http.download_headers(f"toolgauge-audit.{ending}", kind),
+        _iterate_async(render_chunks(queries.read_entry_batches(audit_filter, actor))),
+        headers=http.download_headers(f"toolgauge-audit.{extension}", content_type),
     )
 
 
 def _action_choices() -> list[tuple[str, str, list[tuple[str, str]]]]:
-    """What can be chosen: groups of actions, and the actions of those that have several."""
+    """The choices of the filter: each group with its label and its actions."""
     return [
         (
             group,
-            audit_words.group_label(group),
-            [(each, audit_words.action_label(each)) for each in actions],
+            audit_text.group_label(group),
+            [(action, audit_text.action_label(action)) for action in actions],
         )
         for group, actions in queries.GROUPS.items()
     ]
 
 
 def _endpoint_slugs(audit_filter: queries.AuditFilter, actor: Actor) -> list[str]:
-    kept = Endpoint.objects.kept().of_teams(actor.teams(Right.READ)).order_by("slug")
-    slugs = list(kept.values_list("slug", flat=True)[:500])
-    # One that is gone, or that was called otherwise, can still be asked for.
+    endpoints = Endpoint.objects.kept().of_teams(actor.teams(Right.READ)).order_by("slug")
+    slugs = list(endpoints.values_list("slug", flat=True)[:500])
+    # A removed or renamed endpoint can still be the filter.
     return (
         slugs
         if not audit_filter.endpoint or audit_filter.endpoint in slugs
@@ -88,10 +88,10 @@ def _endpoint_slugs(audit_filter: queries.AuditFilter, actor: Actor) -> list[str
     )
 
 
-async def _iterate_async(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    # A server of this kind would collect all pieces of a plain iterator before it sends the first.
-    def following() -> bytes | None:
-        return next(pieces, None)
+async def _iterate_async(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+    # An ASGI server would collect all chunks of a sync iterator before it sends the first.
+    def next_chunk() -> bytes | None:
+        return next(chunks, None)
 
-    while (piece := await sync_to_async(following)()) is not None:
-        yield piece
+    while (chunk := await sync_to_async(next_chunk)()) is not None:
+        yield chunk

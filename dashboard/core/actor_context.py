@@ -69,6 +69,6 @@ def command_actor() -> ActorContext:
     return ActorContext(Via.COMMAND, name=name)
 
 
-def identify_actor(**known: Any) -> None:
-    """Add to the current actor what is known only now."""
-    _acting.set(replace(_acting.get(), **known))
+def identify_actor(**facts: Any) -> None:
+    """Set fields of the current actor that become known during the request."""
+    _acting.set(replace(_acting.get(), **facts))

@@ -48,8 +48,8 @@ class DesignPart:
 @require_safe
 def design_page(request: HttpRequest) -> HttpResponse:
     _only_in_development()
-    shown = {"parts": [_load_part(name) for name in PARTS], "statuses": list(Status)}
-    return render(request, "design/page.html", shown)
+    context = {"parts": [_load_part(name) for name in PARTS], "statuses": list(Status)}
+    return render(request, "design/page.html", context)
 
 
 @own
@@ -68,7 +68,7 @@ def _only_in_development() -> None:
 
 
 def _load_part(name: str) -> DesignPart:
-    path = f"design/{name}.html"
+    template = f"design/{name}.html"
     # The engine keeps the source it compiled, so the page shows what it renders.
-    source: str = get_template(path).template.source  # type: ignore[attr-defined]
-    return DesignPart(name, path, source.strip())
+    source: str = get_template(template).template.source  # type: ignore[attr-defined]
+    return DesignPart(name, template, source.strip())

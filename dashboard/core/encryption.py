@@ -28,7 +28,7 @@ def encrypt_secret(key: Secret, bound_to: bytes) -> bytes:
 
 
 def decrypt_secret(sealed: bytes, bound_to: bytes) -> Secret:
-    """The secret; refuses where its key is gone or the binding differs."""
+    """The secret; refuses if its key is gone or the binding differs."""
     key_id, rest = sealed[1 : 1 + _ID], sealed[1 + _ID :]
     master = next((key for key in settings.CREDENTIAL_KEYS if _key_id(key) == key_id), None)
     if master is None or sealed[:1] != _VERSION:

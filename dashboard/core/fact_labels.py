@@ -1,4 +1,4 @@
-"""The names of what is known about an endpoint: its fields, and facts it reports about itself."""
+"""Labels of an endpoint's fields and of the facts that it reports about itself."""
 
 from __future__ import annotations
 

@@ -89,18 +89,18 @@ def other_parameters(request: HttpRequest, names: Collection[str]) -> list[tuple
     return [pair for pair in _page_query(request) if pair[0] not in names][:_MAX_PARAMETERS]
 
 
-def join_queries(kept: Sequence[tuple[str, str]], query: str) -> str:
-    """A query string with parameters that are kept, then those of `query`; "" without any."""
-    parts = (urlencode(kept), query.removeprefix("?"))
+def join_queries(pairs: Sequence[tuple[str, str]], query: str) -> str:
+    """A query string with these pairs, then the parameters of `query`; "" without any."""
+    parts = (urlencode(pairs), query.removeprefix("?"))
     return "?" + "&".join(filter(None, parts)) if any(parts) else ""
 
 
 def _page_query(request: HttpRequest) -> list[tuple[str, str]]:
-    """Of the page around a fragment where htmx sends its address, else of this request."""
+    """The query of the page around an htmx fragment, else of this request."""
     page = request.headers.get("HX-Current-URL")
     if page is None:
         return parse_qsl(request.META.get("QUERY_STRING", "")[:_MAX_QUERY_LENGTH])
-    # By hand: urlsplit raises on malformed addresses, which any client can send.
+    # By hand: urlsplit raises on malformed URLs, which any client can send.
     return parse_qsl(page.partition("#")[0].partition("?")[2][:_MAX_QUERY_LENGTH])
 
 

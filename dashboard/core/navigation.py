@@ -137,7 +137,7 @@ def _is_open(page: SettingsPage, actor: Actor) -> bool:
 
 @cache
 def page_right(url_name: str) -> Right | None:
-    """The right that a page's view declares; None where every signed-in person may open it."""
+    """The right that a page's view declares; None if every signed-in person may open it."""
     declared = declared_rights(resolve(reverse(url_name)).func)
     assert declared is not None, url_name
     return declared.safe

@@ -63,11 +63,11 @@ class Partition:
 def ensure_partitions() -> list[str]:
     """Create missing partitions and return their names; then drain a batch of the overflow."""
     days = _overflow_days()
-    made = _create_missing(list(_upcoming_partitions(database_today())))
+    created = _create_missing(list(_upcoming_partitions(database_today())))
     if days:
-        made += ensure_days(days)
+        created += ensure_days(days)
         _drain_overflow(days)
-    return made
+    return created
 
 
 def ensure_months(months: Iterable[date], *, parents: Iterable[str] = MONTHLY) -> list[str]:
@@ -135,16 +135,16 @@ def parse_partition_name(parent: str, name: str) -> Partition:
     return _month_partition(parent, date.fromisoformat(f"{digits}01"))
 
 
-def _create_missing(wanted: list[Partition]) -> list[str]:
-    if not _without_attached(wanted):
+def _create_missing(partitions: list[Partition]) -> list[str]:
+    if not _without_attached(partitions):
         return []
     with transaction.atomic(), connection.cursor() as cursor:
         # Without the lock two callers would both find the table missing, and one would fail.
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-        made = _without_attached(wanted)
-        for part in made:
+        missing = _without_attached(partitions)
+        for part in missing:
             _attach(part)
-    return [part.name for part in made]
+    return [part.name for part in missing]
 
 
 def _attach(part: Partition) -> None:
@@ -168,11 +168,11 @@ def finish_detaching(part: Partition) -> None:
         cursor.execute(f"ALTER TABLE {part.parent} DETACH PARTITION {part.name} FINALIZE")
 
 
-def _without_attached(wanted: list[Partition]) -> list[Partition]:
+def _without_attached(partitions: list[Partition]) -> list[Partition]:
     with connection.cursor() as cursor:
-        cursor.execute(_ATTACHED, [[part.name for part in wanted]])
-        there = {name for (name,) in cursor.fetchall()}
-    return [part for part in dict.fromkeys(wanted) if part.name not in there]
+        cursor.execute(_ATTACHED, [[part.name for part in partitions]])
+        attached = {name for (name,) in cursor.fetchall()}
+    return [part for part in dict.fromkeys(partitions) if part.name not in attached]
 
 
 def _overflow_days() -> list[date]:

@@ -22,7 +22,7 @@ def render_csv(
 
 
 def records_as_csv(records: Sequence[Mapping[str, object]]) -> str:
-    """Records that all have the same names; without any there is no line of names either."""
+    """CSV of records that all have the same keys; empty without records."""
     return render_csv(records, list(records[0])) if records else ""
 
 

@@ -65,10 +65,10 @@ def clip(text: str, limit: int = SHOWN_LENGTH) -> str:
     if len(text) <= limit:
         return text
     left_out = len(text) - limit
-    words = say_many(
+    note = say_many(
         "{count} more character is not shown.", "{count} more characters are not shown.", left_out
     )
-    return f"{text[:limit]}\n… {words.format(count=f'{left_out:,}')}"
+    return f"{text[:limit]}\n… {note.format(count=f'{left_out:,}')}"
 
 
 def mark_text(text: str, spans: Iterable[MarkSpan] = (), limit: int = SHOWN_LENGTH) -> MarkedText:

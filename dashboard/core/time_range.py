@@ -100,7 +100,7 @@ def _parse_bounds(start: str, end: str, now: datetime) -> tuple[datetime, dateti
 
 
 def _parse_time(text: str) -> datetime:
-    """A time as the form or a link writes it; UTC where it has no offset."""
+    """Parse a time from a form or a link; UTC if it has no offset."""
     try:
         moment = datetime.fromisoformat(text.strip())
         moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

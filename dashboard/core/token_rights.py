@@ -1,4 +1,4 @@
-"""What an API token may do: what its scopes open, of what its maker may do now."""
+"""The rights of an API token: those of its scopes that its owner has now."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from dashboard.core.permissions import Actor, Right
 from dashboard.models import ApiToken
 from dashboard.models.people import Scope
 
-# Whatever names a thing must at least see that it is there, hence READ everywhere; operations that
-# only read ask for the scope `read` itself. What administrators alone may do is opened by the scope
-# of its kind, read to look and decide to change: nobody else has the right, whatever the scope.
+# READ everywhere: an operation must at least see the object that its URL names; operations that
+# only read require the scope `read` itself. ADMINISTER comes with `read` (to look) and `decide` (to
+# change): only administrators have the right, whatever the scope.
 _SCOPE_RIGHTS: Mapping[str, frozenset[Right]] = MappingProxyType(
     {
         Scope.READ: frozenset({Right.READ, Right.ADMINISTER}),
@@ -23,7 +23,7 @@ _SCOPE_RIGHTS: Mapping[str, frozenset[Right]] = MappingProxyType(
         Scope.DECIDE: frozenset({Right.READ, Right.TIGHTEN, Right.DECIDE, Right.ADMINISTER}),
     }
 )
-# What somebody needs to have, somewhere, to make a token of that scope.
+# The right that a person needs, in any team, to create a token with that scope.
 _RIGHT_TO_GIVE: Mapping[Scope, Right] = MappingProxyType(
     {
         Scope.READ: Right.READ,
@@ -34,7 +34,7 @@ _RIGHT_TO_GIVE: Mapping[Scope, Right] = MappingProxyType(
         Scope.GATEWAY: Right.PROBE,
     }
 )
-# A decision needs somebody who has made it.
+# A decision needs a person who is accountable for it.
 _PERSONAL_RIGHTS = frozenset({Right.DECIDE, Right.ADMINISTER})
 
 
@@ -52,15 +52,15 @@ def token_actor(token: ApiToken) -> Actor:
 
 def telemetry_teams(token: ApiToken) -> frozenset[int] | None:
     """The teams for whose endpoints the token may send telemetry; None is all endpoints."""
-    maker = permissions.user_actor(token.created_by) if token.created_by else permissions.EVERYBODY
+    owner = permissions.user_actor(token.created_by) if token.created_by else permissions.EVERYBODY
     needed = _RIGHT_TO_GIVE[Scope.TELEMETRY]
-    return maker.within({needed}, token.team_id).teams(needed)
+    return owner.within({needed}, token.team_id).teams(needed)
 
 
 def offered_scopes(person: User | None, team_id: int | None = None) -> list[Scope]:
-    """The scopes that somebody may give to a token, for everything or for one team.
+    """The scopes that a person may give to a token, for all endpoints or for one team.
 
-    Nobody in particular is who runs a command on the server.
+    None stands for a command on the server.
     """
     if person is None:
         return [scope for scope, needed in _RIGHT_TO_GIVE.items() if needed not in _PERSONAL_RIGHTS]

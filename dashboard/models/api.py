@@ -1,4 +1,4 @@
-"""The answer that a request with an Idempotency-Key got, so that its repetition gets the same."""
+"""The stored response to a request with an Idempotency-Key, for when it is repeated."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from dashboard.models.people import ApiToken
 class KeptAnswer(models.Model):
     token = models.ForeignKey(ApiToken, models.CASCADE, related_name="+")
     key = models.CharField(max_length=200)
-    # sha256 of method, address and body: the same key for something else is refused.
+    # sha256 of method, URL and body: the same key with another request is refused.
     request = models.BinaryField(max_length=32)
     status = models.PositiveSmallIntegerField()
     content_type = models.CharField(max_length=100)
-    # None where it was too large to keep.
+    # None if it was too large to store.
     body = models.BinaryField(null=True)
     created_at = models.DateTimeField(db_default=Now())
 

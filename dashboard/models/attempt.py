@@ -30,7 +30,7 @@ class Attempt(models.Model):
     outcome = models.TextField()
     findings = models.JSONField()
     verdicts = models.JSONField()  # [[metric, good, parser?], ...]: the observations it leads to
-    facts = models.JSONField(default=dict)  # what the capability profile is drawn from
+    facts = models.JSONField(default=dict)  # the input of the capability profile
     requests = models.IntegerField(default=1)
     http_status = models.SmallIntegerField(null=True)
     latency_ms = models.IntegerField(null=True)

@@ -1,4 +1,4 @@
-"""What was done, by whom and why: rows that can be added and read, and nothing else.
+"""The audit log: who did what and why, in rows that can only be added and read.
 
 The tables are made by a migration in plain SQL: the database itself refuses to change them, and
 chains each row to the one before when its transaction commits. They refer to no other table, so
@@ -80,13 +80,13 @@ class AuditEntryQuerySet(models.QuerySet["AuditEntry"]):
 
     def about_endpoints(self, teams: Iterable[int] | None) -> Self:
         """Entries about endpoints that belonged to those teams at the time; None means all."""
-        found = self.exclude(endpoint="")
-        return found if teams is None else found.filter(team__in=teams)
+        entries = self.exclude(endpoint="")
+        return entries if teams is None else entries.filter(team__in=teams)
 
     def of_endpoint(self, slug: str) -> Self:
         """Entries under that slug and under the endpoint's earlier slugs."""
-        now = Endpoint.objects.kept().filter(slug=slug).values("pk")
-        return self.filter(Q(endpoint=slug) | Q(endpoint_id__in=now))
+        endpoint_ids = Endpoint.objects.kept().filter(slug=slug).values("pk")
+        return self.filter(Q(endpoint=slug) | Q(endpoint_id__in=endpoint_ids))
 
 
 class AuditEntry(models.Model):
@@ -116,10 +116,9 @@ class AuditEntry(models.Model):
         return _EPOCH + self.at_us * _MICROSECOND
 
     @property
-    def told(self) -> dict[str, Any]:
-        """The body as values."""
-        found: dict[str, Any] = json.loads(self.body)
-        return found
+    def parsed_body(self) -> dict[str, Any]:
+        values: dict[str, Any] = json.loads(self.body)
+        return values
 
 
 class AuditLink(models.Model):

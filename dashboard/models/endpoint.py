@@ -37,7 +37,7 @@ class Endpoint(models.Model):
     provider = models.CharField(max_length=32, choices=[(p.value, p.value) for p in Provider])
     base_url = models.CharField("base URL", max_length=2048)
     model = models.CharField(max_length=200)
-    # Sent with every request, beside what the probe asks; never a place for secrets.
+    # Added to every request; must not contain secrets.
     options = models.JSONField("request options", default=dict, blank=True)
     ttl = models.DurationField("time to live", default=timedelta(hours=6))
     max_concurrency = models.PositiveSmallIntegerField(
@@ -46,12 +46,12 @@ class Endpoint(models.Model):
     enabled = models.BooleanField("probe on schedule", default=True)
     # Checked by dashboard.endpoints.tags. Lists are searched, filtered and grouped by them.
     tags = ArrayField(models.CharField(max_length=40), default=list, db_default=[], blank=True)
-    # Whose it is; without a team it belongs to those whose role holds everywhere.
+    # Without a team, only roles that hold everywhere apply.
     team = models.ForeignKey(Team, models.PROTECT, null=True, blank=True, related_name="endpoints")
-    # The most that probing may cost a day (UTC); null is no limit.
+    # The limits of probing per day (UTC); null is no limit.
     daily_requests = models.PositiveIntegerField("requests a day", null=True, blank=True)
     daily_tokens = models.PositiveBigIntegerField("tokens a day", null=True, blank=True)
-    # What a million tokens cost; null is not known. The currency is a word, never converted.
+    # The price per million tokens; null is unknown. The currency is a label, never converted.
     price_input = models.DecimalField(
         "price of input", max_digits=12, decimal_places=6, null=True, blank=True
     )
@@ -63,12 +63,12 @@ class Endpoint(models.Model):
     spent_out_on = models.DateField(null=True)
 
     next_due_at = models.DateTimeField(db_default=Now())
-    # Why the next run is due: what schedule_due queues it as.
+    # Why the next run is due: the trigger that schedule_due gives it.
     next_trigger = models.CharField(max_length=16, db_default="baseline")
     last_finished_at = models.DateTimeField(null=True)
     # Runs in a row that ended without a verdict; the wait before the next one doubles with it.
     fruitless = models.PositiveSmallIntegerField(default=0)
-    # Runs still wanted right away to fill a baseline; the schedule takes over at nought.
+    # Runs that are still due at once to fill a baseline; at zero, the schedule applies.
     onboarding_left = models.PositiveSmallIntegerField(default=0)
 
     created_at = models.DateTimeField(db_default=Now())
@@ -117,7 +117,7 @@ class Credential(models.Model):
     """An endpoint's API key, encrypted with CREDENTIAL_KEYS and bound to its origin."""
 
     endpoint = models.OneToOneField(Endpoint, models.CASCADE, primary_key=True)
-    # scheme://host:port it may be sent to; part of what the seal covers.
+    # scheme://host:port it may be sent to; the encryption is bound to it.
     origin = models.CharField(max_length=300)
     sealed = models.BinaryField()
     hint = models.CharField(max_length=4, blank=True)
@@ -132,7 +132,7 @@ class EndpointEdit(models.Model):
     """One edit of an endpoint, append-only, so that charts can show it beside a drop."""
 
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="edits")
-    # Of each field that changed its name, and what it was and became, as text.
+    # Per changed field: its name, the old and the new value as text.
     changes = models.JSONField()
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     at = models.DateTimeField(db_default=Now())
@@ -154,10 +154,10 @@ class Applied(models.Model):
     endpoint = models.OneToOneField(
         Endpoint, models.CASCADE, primary_key=True, related_name="applied"
     )
-    # In the words of the file, as dashboard/endpoints/as_code/fields.py writes them.
+    # In the file's format, as dashboard/endpoints/as_code/fields.py writes it.
     fields = models.JSONField()
     at = models.DateTimeField(db_default=Now())
-    # Nobody where the command line did it.
+    # None if a command did it.
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
 
     @override
@@ -177,7 +177,7 @@ class Note(models.Model):
     """A note on an endpoint's timeline, written by a person or by the API."""
 
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, related_name="notes")
-    # The moment it is about.
+    # The time that the note is about.
     at = models.DateTimeField()
     text = models.CharField(max_length=500)
     link = models.CharField(max_length=500, blank=True)

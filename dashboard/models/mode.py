@@ -30,15 +30,15 @@ class ModeSwitch(models.Model):
 
     profile = models.ForeignKey(Profile, models.CASCADE, related_name="switches")
     mode = models.CharField(max_length=24, choices=[(mode.value, mode.value) for mode in Mode])
-    # The cause of an automatic one; a manual one has an author and a reason instead.
+    # The cause of an automatic mode; a manual one has an author and a reason instead.
     incident = models.ForeignKey(Incident, models.CASCADE, null=True, related_name="switches")
     reason = models.TextField()
     author = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="switched_on"
     )
-    # The figures and runs that an automatic one rests on.
+    # The figures and runs behind an automatic mode.
     figures = models.JSONField(default=dict)
-    # Of a manual one: letting go of it takes a second person.
+    # A pinned manual mode can be turned off only with a second person's approval.
     pinned = models.BooleanField(db_default=False)
     on_at = models.DateTimeField(db_default=Now())
     expires_at = models.DateTimeField(null=True)
@@ -65,7 +65,7 @@ class ModeSwitch(models.Model):
         ]
         indexes = [
             models.Index(fields=["profile"], condition=Q(off_at=None), name="mode_switch_on"),
-            # modes.expire_modes: those that run out.
+            # modes.expire_modes: the modes whose time is over.
             models.Index(
                 fields=["expires_at"],
                 condition=Q(off_at=None, expires_at__isnull=False),
@@ -111,5 +111,5 @@ class ToolRule(models.Model):
 
     @property
     def rule(self) -> RiskRule:
-        """The same as a value."""
+        """The rule as a value of `health`."""
         return RiskRule(self.pattern, Risk(self.risk), self.note)

@@ -35,10 +35,10 @@ class Notice(models.Model):
     kind = models.CharField(max_length=24, choices=Kind)
     endpoint = models.ForeignKey(Endpoint, models.CASCADE, null=True, related_name="notices")
     incident = models.ForeignKey(Incident, models.CASCADE, null=True, related_name="notices")
-    # What is told, without secrets and without evidence: title, text, figures.
+    # The content, without secrets and without evidence: title, text, figures.
     body = models.JSONField()
     at = models.DateTimeField(db_default=Now())
-    # Set once its deliveries are written, one for each channel that wants it.
+    # Set once its deliveries are written, one per channel that subscribes to it.
     routed_at = models.DateTimeField(null=True)
 
     class Meta:
@@ -52,7 +52,7 @@ class Notice(models.Model):
         return f"notice {self.pk}: {self.kind}"
 
 
-# A test is asked for, a channel at a time, and reaches it whatever it wants to hear.
+# A test is requested for one channel, and reaches it whatever it subscribes to.
 WANTED = [kind for kind in Notice.Kind.values if kind != Notice.Kind.TEST]
 
 
@@ -70,11 +70,11 @@ class Channel(models.Model):
 
     name = models.CharField(max_length=80)
     kind = models.CharField(max_length=16, choices=Kind)
-    # The URL often holds a token. Sealed, it is of no use to whoever reads the table.
+    # The URL often holds a token, so it is encrypted.
     sealed_url = models.BinaryField()
-    # As much of the URL as anybody may see.
+    # The part of the URL that may be shown.
     hint = models.CharField(max_length=300)
-    # Of webhooks: what they are signed with, and what still signs for a while after a rotation.
+    # Webhooks: the signing secret, and the previous one, which still signs after a rotation.
     sealed_secret = models.BinaryField(null=True)
     sealed_previous = models.BinaryField(null=True)
     previous_until = models.DateTimeField(null=True)
@@ -88,7 +88,7 @@ class Channel(models.Model):
     remind_every = models.DurationField(null=True)
     group_for = models.DurationField(default=timedelta(seconds=60))
     enabled = models.BooleanField(default=True)
-    # Why it was switched off, where nobody did.
+    # Why the system turned it off.
     note = models.TextField(blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
     created_at = models.DateTimeField(db_default=Now())
@@ -140,19 +140,19 @@ class Delivery(models.Model):
     channel = models.ForeignKey(Channel, models.CASCADE, related_name="deliveries")
     notices = models.ManyToManyField(Notice, related_name="deliveries")
     state = models.CharField(max_length=16, choices=State, default=State.WAITING)
-    # Neither gathers nor keeps quiet hours.
+    # Sent at once: neither batched nor held during quiet hours.
     urgent = models.BooleanField(default=False)
-    # Asked for on the channel's page, and sent even where the channel is switched off.
+    # Requested on the channel's page, and sent even if the channel is off.
     is_test = models.BooleanField(default=False)
     tries = models.PositiveSmallIntegerField(default=0)
     next_try_at = models.DateTimeField(db_default=Now())
     last_error = models.TextField(blank=True)
     last_status = models.PositiveSmallIntegerField(null=True)
-    # The same at every try, so that a receiver knows what it has had already.
+    # The same at every try, so that a receiver can recognise duplicates.
     webhook_id = models.UUIDField(unique=True)
     created_at = models.DateTimeField(db_default=Now())
     sent_at = models.DateTimeField(null=True)
-    # Whoever sends holds the lease of that token; an older token writes nothing any more.
+    # The sender holds the lease with this token; an older token can no longer write.
     token = models.PositiveIntegerField(default=0)
     leased_until = models.DateTimeField(null=True)
 
@@ -160,7 +160,7 @@ class Delivery(models.Model):
 
     class Meta:
         indexes = [
-            # deliveries.send_due: what waits, the longest due first.
+            # deliveries.send_due: waiting deliveries, the longest due first.
             models.Index(
                 fields=["next_try_at"], condition=Q(state="waiting"), name="delivery_waiting"
             ),

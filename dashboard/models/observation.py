@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.db.models.functions import Now
 from typing_extensions import override
 
-# A clock that tells a time outside of these is broken.
+# A time outside of these means a broken clock.
 EARLIEST, LATEST = datetime(2000, 1, 3, tzinfo=UTC), datetime(2200, 1, 1, tzinfo=UTC)
 
 
@@ -43,7 +43,7 @@ COLUMNS = ("at", "batch_id", *Observation._fields)
 class ObservationBatch(models.Model):
     """One write of observations. Its rows are stored once and rolled up together."""
 
-    # The writer's own name for it: what makes a second delivery harmless.
+    # The writer's own id of the batch: a second delivery is ignored.
     batch = models.UUIDField(unique=True)
     # Every row of the batch carries the same time, so one batch lies in one partition.
     at = models.DateTimeField(db_default=Now())

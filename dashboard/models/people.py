@@ -13,7 +13,7 @@ from django.db.models.functions import Lower, Now
 from django.utils.translation import gettext_lazy as _
 from typing_extensions import override
 
-# Whose endpoints somebody may see; None is all of them, those without a team too.
+# The teams whose endpoints a person may see; None is all endpoints, also without a team.
 Teams: TypeAlias = Collection[int] | None
 
 
@@ -109,7 +109,7 @@ class DrawnPassword(models.Model):
     person = models.OneToOneField(
         settings.AUTH_USER_MODEL, models.CASCADE, primary_key=True, related_name="drawn_password"
     )
-    # The hash it was stored with. Whatever way a password is changed, this one is then another's.
+    # The hash it was stored with: any change of the password makes the two differ.
     stored = models.CharField(max_length=128)
 
     @override
@@ -138,13 +138,13 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
 class ApiToken(models.Model):
     """An API token: named, scoped, revocable, stored only as a hash."""
 
-    # The readable part of the token: it finds the row, and tells people which token they hold.
+    # The readable part of the token: it finds the row, and identifies the token to people.
     prefix = models.CharField(max_length=8, unique=True)
     digest = models.BinaryField(max_length=32)  # sha256 of the whole token
     name = models.CharField(max_length=80)
     scopes = models.JSONField()
-    # Whose rights it has at most; none for what a command on the server made. It goes with them:
-    # a token must not have more rights because somebody or some team is gone.
+    # The person who limits its rights; None if a command created it. Deleted with the person or
+    # the team: a token must not gain rights because either is gone.
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True)
     team = models.ForeignKey(Team, models.CASCADE, null=True, related_name="+")
     created_at = models.DateTimeField(db_default=Now())

@@ -1,4 +1,4 @@
-"""What holds now for each endpoint, and what held before."""
+"""The current policy of each endpoint, and all earlier versions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Policy(models.Model):
     """The resolved policy, one row per endpoint."""
 
     endpoint = models.OneToOneField(Endpoint, models.CASCADE, primary_key=True)
-    # Drawn from one sequence for all, so that it grows even where a name is given again.
+    # From one sequence for all endpoints, so that it grows even if a slug is reused.
     version = models.BigIntegerField()
     body = models.JSONField()
-    # It must be resolved anew then: a mode runs out, or the profile becomes stale.
+    # When it must be resolved again: a mode expires, or the profile becomes stale.
     good_until = models.DateTimeField(null=True)
     changed_at = models.DateTimeField(db_default=Now())
 

@@ -25,19 +25,19 @@ class Profile(models.Model):
     endpoint_url = models.CharField(max_length=2048)
     chat_template_hash = models.CharField(max_length=64, blank=True)
     key_hash = models.BinaryField(max_length=32)
-    # What the endpoint last told about itself, and every value of each fact so far.
+    # The facts that the endpoint last reported about itself, and all values of each so far.
     fingerprint = models.JSONField(default=dict)
     facts_seen = models.JSONField(db_default={})
     stage = models.CharField(max_length=16, choices=Stage, db_default=Stage.SHADOW.value)
-    # Since when it is at that stage: what gates count the age by.
+    # Since when it is at that stage; gates compute the age from it.
     stage_at = models.DateTimeField(db_default=Now())
     # Whether the endpoint's policy follows this profile. A new key's profile waits in shadow
-    # beside the one in force until somebody promotes it.
+    # beside the one in force until it is promoted.
     in_force = models.BooleanField(db_default=False)
-    # One entry a field: value, trials, agree, low, high, evidence, and the run that measured it.
+    # One entry per field: value, trials, agree, low, high, evidence, and the run that measured it.
     capabilities = models.JSONField(db_default={})
-    # The text format in which calls came when the profile began, empty where they came on the
-    # wire: what leaks later is no success. Null until a run has seen calls.
+    # The text format of calls when the profile began, empty if they were native: calls that leak
+    # into text later are no success. Null until a run has seen calls.
     text_format = models.CharField(max_length=40, null=True)  # noqa: DJ001
     probe_version = models.CharField(max_length=40, db_default="")
     verified_at = models.DateTimeField(null=True)

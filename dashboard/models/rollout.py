@@ -20,7 +20,7 @@ from health.gates import DEFAULTS, Gates, gates_from_json
 class GateVersion(models.Model):
     """A version of the gates. The newest applies; without any, the defaults of `health.gates`."""
 
-    # Of health.gates: for each next stage its conditions.
+    # The conditions per next stage, as health.gates writes them.
     body = models.JSONField()
     reason = models.TextField()
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, null=True)
@@ -32,7 +32,7 @@ class GateVersion(models.Model):
 
     @classmethod
     def current(cls) -> tuple[GateVersion | None, Gates]:
-        """The gates in effect; the defaults where no version is stored."""
+        """The gates in effect; the defaults if no version is stored."""
         version = cls.objects.order_by("-id").first()
         return version, gates_from_json(version.body) if version else DEFAULTS
 
@@ -50,28 +50,28 @@ class RolloutRequest(models.Model):
 
     class Kind(models.TextChoices):
         STAGE = "stage"  # the next stage of a profile
-        UNPIN = "unpin"  # to let go of a mode that somebody pinned
+        UNPIN = "unpin"  # to turn off a pinned mode
 
     class State(models.TextChoices):
         PENDING = "pending"
         APPROVED = "approved"
         REJECTED = "rejected"
         WITHDRAWN = "withdrawn"
-        VOIDED = "voided"  # what it rested on changed
+        VOIDED = "voided"  # its evidence changed
         EXPIRED = "expired"
 
     kind = models.CharField(max_length=16, choices=Kind, default=Kind.STAGE)
     profile = models.ForeignKey(Profile, models.CASCADE, related_name="requests")
     from_stage = models.CharField(max_length=16, choices=Stage)
     to_stage = models.CharField(max_length=16, choices=Stage)
-    # Of UNPIN: the mode that is pinned.
+    # The pinned mode, for UNPIN.
     switch = models.ForeignKey(ModeSwitch, models.CASCADE, null=True, related_name="requests")
 
-    # What the decision is bound to, and the sha256 of its canonical text.
+    # The evidence that the decision is bound to, and the sha256 of its canonical text.
     evidence = models.JSONField()
     digest = models.BinaryField(max_length=32)
     gates = models.ForeignKey(GateVersion, models.PROTECT, null=True)
-    # Whether somebody else has to decide; a copy of the setting when it was asked for.
+    # Whether a second person must decide; a copy of the setting at the time of the request.
     four_eyes = models.BooleanField(default=True)
 
     requested_by = models.ForeignKey(
@@ -88,7 +88,7 @@ class RolloutRequest(models.Model):
     )
     decided_at = models.DateTimeField(null=True)
     decision_reason = models.TextField(blank=True)
-    # Of a voided one: sentences on what changed, as [part, before, after].
+    # What changed if it was voided, as [part, before, after].
     changed = models.JSONField(default=list)
 
     objects = RolloutRequestQuerySet.as_manager()
@@ -103,7 +103,7 @@ class RolloutRequest(models.Model):
             models.UniqueConstraint(
                 fields=["switch"], condition=Q(state="pending"), name="rollout_one_pending_unpin"
             ),
-            # Four eyes, whoever writes the row and by whatever way.
+            # Four eyes, enforced for every writer.
             models.CheckConstraint(
                 condition=~Q(state="approved")
                 | Q(four_eyes=False)

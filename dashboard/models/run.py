@@ -41,7 +41,7 @@ class Trigger(models.TextChoices):
     API = "api"
 
 
-# The lower goes first: people do not wait for schedules.
+# The lowest runs first: people do not wait for schedules.
 PRIORITIES = {
     Trigger.MANUAL: 1,
     Trigger.API: 2,
@@ -76,15 +76,15 @@ class Run(models.Model):
     due_at = models.DateTimeField()
     seq = models.PositiveIntegerField(db_default=0)
 
-    # Of the profile: what the cap on runs at once is counted by.
+    # A copy of the profile's; the cap on concurrent runs counts by it.
     provider = models.CharField(max_length=32, db_default="")
     suite = models.CharField(max_length=16)
     suite_version = models.CharField(max_length=40)
     seed = models.BigIntegerField()
-    # How many attempts the suite asks for: the whole of the progress bar.
+    # The number of attempts in the suite: the total of the progress bar.
     planned = models.PositiveIntegerField()
     done = models.PositiveIntegerField(db_default=0)
-    # History that was played on simulated vendors with a simulated clock.
+    # History that was generated with simulated vendors and a simulated clock.
     simulated = models.BooleanField(db_default=False)
 
     state = models.CharField(max_length=16, choices=State, db_default=State.QUEUED.value)
@@ -92,19 +92,19 @@ class Run(models.Model):
     claims = models.PositiveSmallIntegerField(db_default=0)
     max_claims = models.PositiveSmallIntegerField(db_default=5)
     not_before = models.DateTimeField(db_default=Now())
-    priority = models.PositiveSmallIntegerField(db_default=5)  # the lower goes first
+    priority = models.PositiveSmallIntegerField(db_default=5)  # the lowest runs first
 
     lease_owner = models.CharField(max_length=200, null=True)  # noqa: DJ001
     lease_token = models.BigIntegerField(null=True)
     lease_expires_at = models.DateTimeField(null=True)
     dispatched_at = models.DateTimeField(null=True)
-    # One of the provider's places for runs under way.
+    # One of the provider's slots for concurrent runs.
     slot = models.PositiveSmallIntegerField(null=True)
-    # What is held back of the endpoint's budget of that day, as long as the run is under way.
+    # The part of the endpoint's budget of that day that is reserved while the run is active.
     reserved_requests = models.PositiveIntegerField(db_default=0)
     reserved_tokens = models.PositiveBigIntegerField(db_default=0)
     reserved_on = models.DateField(null=True)
-    # What the endpoint told about itself before the first question; null until it was asked.
+    # The facts that the endpoint reported before the first probe; null until then.
     fingerprint = models.JSONField(null=True)
     fingerprint_changed = models.BooleanField(db_default=False)
 
@@ -114,7 +114,7 @@ class Run(models.Model):
     finished_at = models.DateTimeField(null=True)
 
     # Written once, by the finishing transaction.
-    # How often the endpoint was probed then, which the detector's threshold depends on.
+    # The probing interval at the time; the detector's threshold depends on it.
     every = models.DurationField(null=True)
     passed = models.PositiveIntegerField(db_default=0)
     failed = models.PositiveIntegerField(db_default=0)
@@ -122,8 +122,8 @@ class Run(models.Model):
     requests = models.PositiveIntegerField(db_default=0)
     input_tokens = models.PositiveBigIntegerField(db_default=0)
     output_tokens = models.PositiveBigIntegerField(db_default=0)
-    # Of the answers that came, and of what was spent on attempts that did not pass: charts read
-    # these, never attempts. Null where no answer came, or the run is older than these columns.
+    # Sums over the answers, and over attempts that did not pass: charts read these, never
+    # attempts. Null if no answer came, or if the run is older than these columns.
     latency_p50_ms = models.PositiveIntegerField(null=True)
     latency_p95_ms = models.PositiveIntegerField(null=True)
     lost_tokens = models.PositiveBigIntegerField(null=True)
@@ -136,12 +136,12 @@ class Run(models.Model):
             models.UniqueConstraint(
                 fields=["endpoint", "key_epoch", "trigger", "due_at", "seq"], name="run_slot_once"
             ),
-            # By finished_at, which says the same as the state: else Postgres would take this
-            # index for claims too, which want run_claimable and its order.
+            # By finished_at, which is equivalent to the state: otherwise Postgres would use this
+            # index for claims too, which need run_claimable and its order.
             models.UniqueConstraint(
                 fields=["endpoint"], condition=Q(finished_at=None), name="run_one_active"
             ),
-            # The cap on runs of one provider at once, held by the database itself.
+            # The cap on concurrent runs of one provider, enforced by the database.
             models.UniqueConstraint(
                 fields=["provider", "slot"], condition=Q(state__in=HELD), name="run_provider_slot"
             ),
@@ -170,7 +170,7 @@ class Run(models.Model):
                 condition=Q(state__in=HELD),
                 name="run_expiring",
             ),
-            # The system page: what ended in the last hour.
+            # The system page: the runs that ended in the last hour.
             models.Index(
                 fields=["finished_at"], condition=Q(state__in=ENDED), name="run_ended_lately"
             ),
@@ -210,7 +210,7 @@ class RunMetric(models.Model):
     metric = models.CharField(max_length=32)
     trials = models.PositiveIntegerField()
     failures = models.PositiveIntegerField()
-    # Of the probes that every suite asks: what the detector compares, since other questions are
+    # Over the probes that every suite has: the detector compares these, since other probes are
     # harder or easier. `refused` of all trials were refused by the endpoint.
     watched_trials = models.PositiveIntegerField(db_default=0)
     watched_failures = models.PositiveIntegerField(db_default=0)
@@ -263,7 +263,7 @@ class Spend(models.Model):
 
 
 class Worker(models.Model):
-    """When each worker last looked for work."""
+    """When each worker last polled for work."""
 
     name = models.CharField(max_length=200, primary_key=True)
     started_at = models.DateTimeField(db_default=Now())

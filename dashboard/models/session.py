@@ -18,7 +18,7 @@ class PersonSession(AbstractBaseSession):
     `expire_date` is the earlier of the idle and the absolute end; what lies past it is not loaded.
     """
 
-    # What pages and addresses call it: the key itself is as good as a password.
+    # The id in pages and URLs: the key itself is as good as a password.
     public_id = models.UUIDField(default=uuid.uuid4, unique=True)
     person = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True)
     since = models.DateTimeField(null=True)
@@ -44,7 +44,7 @@ class PersonSession(AbstractBaseSession):
 class LoginFailure(models.Model):
     """Failures under one name from one address: how many, and when the last one was."""
 
-    # Of an account or of none. A sign-in deletes rows whose last failure is a day old.
+    # With or without an account. A sign-in deletes rows whose last failure is a day old.
     name = models.CharField(max_length=150)
     address = models.GenericIPAddressField(null=True)
     failures = models.PositiveIntegerField(default=0)

@@ -1,4 +1,4 @@
-"""The detector's state of a profile, and everything that it ever noticed."""
+"""The detector's state of a profile, its incidents and its events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dashboard.models.profile import Profile
 from health.watch import Watch as WatchState
 from health.watch import watch_from_json
 
-# What people do to a watch: kinds of a WatchEvent beside those of health.watch.
+# Actions of people: kinds of a WatchEvent beside those of health.watch.
 ACCEPTED, RELEASED, ACKNOWLEDGED = "accepted", "released", "acknowledged"
 
 
@@ -33,13 +33,13 @@ class Watch(models.Model):
 
     profile = models.ForeignKey(Profile, models.CASCADE, related_name="watches")
     lane = models.SmallIntegerField(choices=Lane, db_default=Lane.PROBE.value)
-    # Of health.watch.
+    # The state, as health.watch writes it.
     state = models.JSONField(default=dict)
-    # Of the state, for lists of many: how much is known about what is normal for parse success,
-    # and which metrics were never good enough. The whole state is kilobytes.
+    # Parts of the state, for long lists: how far the baseline of parse success is established,
+    # and which metrics were always poor. The whole state is kilobytes.
     known = models.CharField(max_length=16, default="none", db_default="none")
     below_gate = ArrayField(models.CharField(max_length=32), default=list, db_default=[])
-    # Of the live lane: trials and failures that are too few to be looked at.
+    # Live traffic: trials and failures that are too few to be evaluated yet.
     pending = models.JSONField(default=dict)
     updated_at = models.DateTimeField(db_default=Now())
 
@@ -68,18 +68,18 @@ class Incident(models.Model):
     metric = models.CharField(max_length=32)
     lane = models.SmallIntegerField(choices=Lane, db_default=Lane.PROBE.value)
     severity = models.PositiveSmallIntegerField()
-    # The worst that it has been.
+    # The highest so far.
     worst = models.PositiveSmallIntegerField()
     # Refused by the endpoint, which needs no statistics.
     refused = models.BooleanField(default=False)
     state = models.CharField(max_length=16, choices=State, default=State.OPEN)
-    # Of the run that opened it: trials, failures, log_m, log_a, reference, estimate, ...
+    # From the run that opened it: trials, failures, log_m, log_a, reference, estimate, ...
     figures = models.JSONField(default=dict)
     opened_at = models.DateTimeField()
-    # The run, or for the live lane the bucket, that opened it: an incident is opened once.
+    # The run, or for live traffic the bucket, that opened it: an incident is opened once.
     opened_by = models.BigIntegerField()
     ended_at = models.DateTimeField(null=True)
-    # It could be left, but was so severe that somebody has to allow it.
+    # Recovered, but so severe that a person has to release it.
     release_wanted = models.BooleanField(default=False)
     acknowledged_at = models.DateTimeField(null=True)
     acknowledged_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)
@@ -108,17 +108,17 @@ class Incident(models.Model):
 
 
 class WatchEvent(models.Model):
-    """One thing that was noticed or done: append-only, the time line of a profile."""
+    """One event on the timeline of a profile, append-only."""
 
     profile = models.ForeignKey(Profile, models.CASCADE, related_name="events")
     incident = models.ForeignKey(Incident, models.CASCADE, null=True, related_name="events")
     metric = models.CharField(max_length=32)
     lane = models.SmallIntegerField(choices=Lane, db_default=Lane.PROBE.value)
-    # Of health.watch.Kind, and what people do: accepted, released, acknowledged.
+    # Kinds of health.watch.Kind, and actions of people: accepted, released, acknowledged.
     kind = models.CharField(max_length=20)
     severity = models.PositiveSmallIntegerField(null=True)
     at = models.DateTimeField()
-    # The last run, or bucket, that the watch had followed then.
+    # The last run, or bucket, that the watch had processed by then.
     after = models.BigIntegerField()
     figures = models.JSONField(default=dict)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True)

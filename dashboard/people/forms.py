@@ -32,9 +32,9 @@ class OptionalReasonForm(forms.Form):
 
 
 def form_reason(form: OptionalReasonForm) -> str:
-    """What was given as a reason; one that is too long is cut, since nothing depends on it."""
-    given: str = form.data.get("reason", "")
-    return form.cleaned_data["reason"] if form.is_valid() else given[:MAX_REASON_LENGTH]
+    """The reason from the form; one that is too long is cut, since it is optional."""
+    text: str = form.data.get("reason", "")
+    return form.cleaned_data["reason"] if form.is_valid() else text[:MAX_REASON_LENGTH]
 
 
 class InviteForm(forms.Form):
@@ -68,16 +68,16 @@ class InviteForm(forms.Form):
     )
 
     def clean_username(self) -> str:
-        # As the model does it: two spellings of the same letters are one name.
+        # As the model does: two encodings of the same letters are one name.
         name: str = User.normalize_username(self.cleaned_data["username"])
         return name
 
     def rights(self) -> InvitedRights:
-        """What they are invited as, once the form is valid."""
+        """The rights that a valid form grants."""
         chosen: list[str] = self.cleaned_data["roles"]
         roles = [role for role in Role if role.value in chosen]
         if len(roles) > 1:
-            roles = [role for role in roles if role is not Role.VIEWER]  # every other one reads too
+            roles = [role for role in roles if role is not Role.VIEWER]  # all others may read too
         return InvitedRights(ADMINISTRATOR in chosen, roles, self.cleaned_data["team"])
 
 
@@ -122,13 +122,13 @@ class TokenForm(forms.Form):
 
     def __init__(self, data: Any = None, *, person: User) -> None:
         super().__init__(data)
-        offered = token_rights.offered_scopes(person)
-        self.fields["scopes"].choices = [(s.value, s.label) for s in offered]  # type: ignore[attr-defined]
+        scopes = token_rights.offered_scopes(person)
+        self.fields["scopes"].choices = [(s.value, s.label) for s in scopes]  # type: ignore[attr-defined]
         self.fields["team"].queryset = _readable_teams(person)  # type: ignore[attr-defined]
 
     @property
     def offers_something(self) -> bool:
-        """Whether there is anything that a token of this person could do."""
+        """Whether a token of this person could have any scope."""
         return bool(self.fields["scopes"].choices)  # type: ignore[attr-defined]
 
     @property
@@ -141,7 +141,7 @@ class TokenForm(forms.Form):
 
 
 def _readable_teams(person: User) -> QuerySet[Team]:
-    """The teams in which somebody may at least read."""
+    """The teams where the person may at least read."""
     teams = permissions.user_actor(person).teams(Right.READ)
     every_team = Team.objects.order_by("name")
     return every_team if teams is None else every_team.filter(pk__in=teams)

@@ -1,4 +1,4 @@
-"""Roles in words, for people: what somebody has, and what each one may."""
+"""Labels and descriptions of roles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard.models.people import Role
 
-_MAX_NAMED = 3  # so many teams are named
+_MAX_NAMED = 3  # teams in a label
 ADMINISTRATOR = "administrator"  # beside the values of Role; it is no grant
 ROLE_DESCRIPTIONS: Mapping[str, Promise] = {
     Role.VIEWER.value: gettext_lazy("Reads every page of its endpoints."),
@@ -27,11 +27,13 @@ ROLE_DESCRIPTIONS: Mapping[str, Promise] = {
 
 
 def roles_label(held: Iterable[tuple[Role, str | None]], *, administrator: bool) -> str:
-    """All roles of somebody in one line: "Operator everywhere; Approver in Search"."""
+    """All roles of a person in one line: "Operator everywhere; Approver in Search"."""
     if administrator:
         return _("Administrator")
     held = list(held)
-    parts = [_role_label(role, [team for each, team in held if each == role]) for role in Role]
+    parts = [
+        _role_label(role, [team for held_role, team in held if held_role == role]) for role in Role
+    ]
     return "; ".join(part for part in parts if part) or _("No role")
 
 
@@ -45,8 +47,8 @@ def _role_label(role: Role, places: Sequence[str | None]) -> str:
 
 
 def _join_teams(teams: Sequence[str]) -> str:
-    shown, more = ", ".join(teams[:_MAX_NAMED]), len(teams) - _MAX_NAMED
-    if more <= 0:
-        return shown
-    text = ngettext("{teams} and {count} more", "{teams} and {count} more", more)
-    return text.format(teams=shown, count=more)
+    names, rest = ", ".join(teams[:_MAX_NAMED]), len(teams) - _MAX_NAMED
+    if rest <= 0:
+        return names
+    text = ngettext("{teams} and {count} more", "{teams} and {count} more", rest)
+    return text.format(teams=names, count=rest)

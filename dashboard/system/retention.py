@@ -30,7 +30,7 @@ def drop_expired_partitions() -> list[str]:
     """
     dropped = [part.name for part in _expired_partitions() if _drop_partition(part)]
     execute(_DELETE_OLD_BATCHES, {"kept": timedelta(days=settings.KEEP_RAW_DAYS + LATE_DAYS)})
-    idempotency.forget_answers()
+    idempotency.delete_expired_answers()
     return dropped
 
 

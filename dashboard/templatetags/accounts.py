@@ -1,4 +1,4 @@
-"""What the page of a person says about their signing in."""
+"""The sign-in status of a person, for their page."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ register = template.Library()
 
 
 @register.simple_tag
-def sign_in_of(person: User) -> dict[str, Any]:
-    """Whether they have a second factor, and until when wrong tries make them wait."""
+def sign_in_status(person: User) -> dict[str, Any]:
     return {
-        "factors": second_factor.has_any(person),
-        "waits_until": login_throttle.waits_until(person.username),
+        "has_second_factor": second_factor.has_second_factor(person),
+        "throttled_until": login_throttle.throttled_until(person.username),
     }

@@ -1,4 +1,4 @@
-"""Words, marks and times for templates."""
+"""Labels, badges and times for templates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from health.translation import say
 
 register = template.Library()
 
-# A shape for each status, so that none is told by its colour alone. Drawn on 12 x 12.
+# A shape per status, so that colour is not the only difference. Drawn on 12 x 12.
 _SHAPES = {
     Status.HEALTHY: "M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1Z",
     Status.DEGRADED: "M6 1 11.5 11H.5Z",
@@ -32,8 +32,8 @@ _OUTCOMES = {"pass": Status.HEALTHY, "fail": Status.FAILING, "void": Status.NO_V
 
 
 @register.inclusion_tag("parts/_status.html")
-def status_badge(status: Status, words: str = "") -> dict[str, Any]:
-    return _badge(status, words or labels.code_label(status.value, labels.STATUSES))
+def status_badge(status: Status, label: str = "") -> dict[str, Any]:
+    return _badge(status, label or labels.code_label(status.value, labels.STATUSES))
 
 
 @register.inclusion_tag("parts/_status.html")
@@ -43,16 +43,16 @@ def outcome_badge(outcome: str) -> dict[str, Any]:
 
 @register.inclusion_tag("parts/_time.html")
 def when(moment: datetime | None, empty: str = "") -> dict[str, Any]:
-    """How long ago, or how long until; the script of the page keeps it fresh."""
-    words = relative(moment) if moment else ""
-    return {"moment": moment, "words": words, "empty": empty}
+    """How long ago, or how long until; static/js/times.js keeps it current."""
+    text = relative(moment) if moment else ""
+    return {"moment": moment, "text": text, "empty": empty}
 
 
 @register.inclusion_tag("parts/_time.html")
 def due(moment: datetime) -> dict[str, Any]:
-    """How long until; what should have begun already is due now."""
-    words = relative(moment) if moment > timezone.now() else _("due now")
-    return {"moment": moment, "words": words, "is_due": True}
+    """How long until; “due now” for a time in the past."""
+    text = relative(moment) if moment > timezone.now() else _("due now")
+    return {"moment": moment, "text": text, "is_due": True}
 
 
 @register.filter
@@ -66,8 +66,8 @@ def duration(span: timedelta | None) -> str:
 
 
 @register.filter
-def took(run: Any) -> str:
-    """How long a run worked, or has worked so far."""
+def run_duration(run: Any) -> str:
+    """How long a run took, or has taken so far."""
     if run.started_at is None:
         return ""
     return durations.format_rough_duration((run.finished_at or timezone.now()) - run.started_at)
@@ -84,49 +84,43 @@ def json(value: object) -> str:
 
 
 @register.filter
-def words(name: object) -> str:
+def code_label(name: object) -> str:
     return labels.code_label(name)
 
 
 @register.filter
-def state_words(state: str) -> str:
+def run_state_label(state: str) -> str:
     return labels.code_label(state, labels.RUN_STATES)
 
 
 @register.filter
-def suite_words(suite: str) -> str:
+def suite_label(suite: str) -> str:
     return labels.code_label(suite, labels.SUITES)
 
 
 @register.filter
-def stage_words(stage: str) -> str:
-    return labels.code_label(stage, labels.STAGES)
-
-
-@register.filter
-def risk_words(risk: str) -> str:
+def risk_label(risk: str) -> str:
     return labels.code_label(risk, labels.RISKS)
 
 
 @register.filter
-def delivery_words(state: str) -> str:
+def delivery_label(state: str) -> str:
     return labels.code_label(state, labels.DELIVERIES)
 
 
 @register.filter
-def check_words(name: str) -> str:
+def check_label(name: str) -> str:
     return labels.code_label(name, labels.DOCTOR_CHECKS)
 
 
 @register.filter
 def fact_name(fact: str) -> str:
-    """What something is called that an endpoint tells about itself."""
     return fact_label(fact)
 
 
 @register.filter
-def told(text: str) -> str:
-    """A text of a table that was marked there, in the reader's language."""
+def translated(text: str) -> str:
+    """A text from a table of source strings, in the reader's language."""
     return say(text)
 
 
@@ -137,7 +131,7 @@ def day(moment: date | None) -> str:
 
 @register.filter
 def minute(moment: datetime | None) -> str:
-    """The day and the time, for moments whose seconds say nothing."""
+    """The day and the time, without seconds."""
     if moment is None:
         return ""
     return formats.date_format(moment, pgettext("format of a moment", "j M Y H:i"))
@@ -154,5 +148,5 @@ def relative(moment: datetime) -> str:
     return durations.format_relative_time(timezone.now() - moment)
 
 
-def _badge(status: Status, words: str) -> dict[str, Any]:
-    return {"kind": status.value.replace(" ", "-"), "path": _SHAPES[status], "words": words}
+def _badge(status: Status, label: str) -> dict[str, Any]:
+    return {"kind": status.value.replace(" ", "-"), "path": _SHAPES[status], "label": label}

@@ -23,7 +23,7 @@ _SHAPES = {
 @register.inclusion_tag("parts/_status.html")
 def severity_badge(severity: int, suffix: str = "") -> dict[str, Any]:
     words = f"S{severity} {severity_name(Severity(severity))}{suffix}"
-    return {"kind": f"severity-{severity}", "path": _SHAPES[severity], "words": words}
+    return {"kind": f"severity-{severity}", "path": _SHAPES[severity], "label": words}
 
 
 @register.filter

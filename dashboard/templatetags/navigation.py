@@ -1,4 +1,4 @@
-"""What the frame around every page needs to know."""
+"""Tags of the page frame: menu, settings tabs, version."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from dashboard.core.permissions import actor_of
 
 register = template.Library()
 
-# Everything that starts otherwise belongs to the fleet: endpoints and their runs.
+# All other routes belong to the fleet: endpoints and their runs.
 _SECTIONS = ("incidents", "rollouts", "compare", "audit", "settings")
-# Pages that one passes on the way to another.
-_BETWEEN = {"login", "login-code", "confirm"}
+# Pages in front of another page, which belong to no section.
+_SIGN_IN_PAGES = {"login", "login-code", "confirm"}
 _CURRENT = SafeString(' aria-current="page"')
 _WITHIN = SafeString(' aria-current="true"')
 
 
 @register.simple_tag(takes_context=True)
 def current_section(context: RequestContext, name: str) -> str:
-    """Marks the entry of the menu that leads to this page, or to the pages it is one of."""
+    """The aria-current attribute if the menu entry leads to this page or to its section."""
     match = getattr(context.get("request"), "resolver_match", None)
     if match is None:
         return ""
     section = match.route.split("/", 1)[0]
-    if (section if section in _SECTIONS else "fleet") != name or match.url_name in _BETWEEN:
+    if (section if section in _SECTIONS else "fleet") != name or match.url_name in _SIGN_IN_PAGES:
         return ""
     return _CURRENT if match.url_name == name else _WITHIN
 
 
 @register.simple_tag(takes_context=True)
 def settings_tabs(context: RequestContext) -> list[navigation.SettingsPage]:
-    """The pages of the settings that this person may open."""
+    """The settings pages that this person may open."""
     return navigation.settings_tabs(actor_of(context.request))
 
 

@@ -1,4 +1,4 @@
-"""What whoever looks at a page may do: pages offer nothing that would be refused."""
+"""The rights of the signed-in person: pages offer nothing that would be refused."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from dashboard.models import Endpoint
 
 register = template.Library()
 
-_SOME = "some"
+_ANY = "some"
 
 
 @register.simple_tag(takes_context=True)
-def may(context: RequestContext, right: str, endpoint: Endpoint | str | None = _SOME) -> bool:
-    """`{% may "operate" endpoint as can_operate %}`: whether they may do it to that endpoint.
+def may(context: RequestContext, right: str, endpoint: Endpoint | str | None = _ANY) -> bool:
+    """`{% may "operate" endpoint as can_operate %}`: whether they have the right over it.
 
-    None is every endpoint; where none is named it is enough that they may do it to some.
+    None stands for all endpoints; without an endpoint, the right over any of them is enough.
     """
     actor = actor_of(context.request)
-    if endpoint == _SOME:
+    if endpoint == _ANY:
         return actor.may_somewhere(Right(right))
-    # What a page does not know is no endpoint: an empty text, which nobody may do anything to.
+    # A variable that the page does not have is an empty string, not an endpoint: no rights.
     if isinstance(endpoint, str):
         return False
     return actor.may(Right(right), endpoint.team_id if endpoint else None)

@@ -32,7 +32,7 @@ _KINDS = {
 def request_badge(request: RolloutRequest) -> dict[str, Any]:
     state = _State(request.state)
     label = text.state_label(request)
-    return {"kind": _KINDS.get(state, "idle"), "path": _SHAPES[state], "words": label}
+    return {"kind": _KINDS.get(state, "idle"), "path": _SHAPES[state], "label": label}
 
 
 @register.filter

@@ -1,4 +1,4 @@
-"""What one part names and another part must have."""
+"""Names in one part of the product must exist in the other."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ def test_every_task_that_the_dashboard_names_exists() -> None:
 
 
 def test_every_scheduled_task_exists() -> None:
-    """The beat table names real tasks."""
+    """Every entry of the scheduler's table is an existing task."""
     app.loader.import_default_modules()
 
     assert {entry["task"] for entry in app.conf.beat_schedule.values()} <= set(app.tasks)
 
 
 def test_only_the_transport_imports_an_http_client() -> None:
-    """Network traffic to endpoints leaves from one file."""
+    """Only one file sends network traffic to endpoints."""
     packages = ("probes", "health", "dashboard", "workers", "gateway", "cli", "config")
-    found = {
+    importers = {
         str(path.relative_to(ROOT))
         for package in packages
         for path in (ROOT / package).rglob("*.py")
         if imports(path) & {"httpx", "requests", "aiohttp", "urllib3", "urllib.request"}
     }
 
-    assert found == {"probes/transport.py"}
+    assert importers == {"probes/transport.py"}
 
 
 def imports(path: Path) -> set[str]:
@@ -53,10 +53,10 @@ def test_migrations_import_nothing_of_the_product() -> None:
     product = {"cli", "config", "dashboard", "gateway", "health", "launcher", "probes", "workers"}
     migrations = (ROOT / "dashboard/migrations").glob("*.py")
 
-    found = {path.name: roots & product for path in migrations if (roots := packages_of(path))}
+    imported = {path.name: roots & product for path in migrations if (roots := packages_of(path))}
 
-    assert len(found) > 20
-    assert {name: names for name, names in found.items() if names} == {}
+    assert len(imported) > 20
+    assert {name: names for name, names in imported.items() if names} == {}
 
 
 def packages_of(path: Path) -> set[str]:
@@ -64,13 +64,13 @@ def packages_of(path: Path) -> set[str]:
 
 
 def test_no_library_is_used_by_its_internal_modules() -> None:
-    """What a library calls internal changes without notice."""
+    """Internal modules of a library change without notice."""
     packages = ("cli", "config", "dashboard", "workers", "tests")
-    found = {
+    internal = {
         str(path.relative_to(ROOT))
         for package in packages
         for path in (ROOT / package).rglob("*.py")
         if any("internal" in name.split(".") for name in imports(path))
     }
 
-    assert found == set()
+    assert internal == set()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 TEMPLATES = Path(__file__).parents[2] / "templates"
-LONGEST = 120
+MAX_LENGTH = 120
 
 
 def test_no_line_of_a_template_is_longer_than_the_formatter_allows() -> None:
-    """A long text goes into a block that may have several lines: `blocktranslate trimmed`."""
+    """A long text belongs in a block of several lines: `blocktranslate trimmed`."""
     lines = {
         f"{path.relative_to(TEMPLATES)}:{number}": line
         for path in TEMPLATES.rglob("*.html")
@@ -17,4 +17,4 @@ def test_no_line_of_a_template_is_longer_than_the_formatter_allows() -> None:
     }
 
     assert len(lines) > 5_000
-    assert [place for place, line in lines.items() if len(line) > LONGEST] == []
+    assert [place for place, line in lines.items() if len(line) > MAX_LENGTH] == []

@@ -1,4 +1,4 @@
-"""Rows are written by services and by what follows from a run or a decision, and nowhere else."""
+"""Only services write rows, and the code that handles runs and decisions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAY_WRITE = (
     "dashboard/*/services/*",
     "dashboard/runs/*",
     "dashboard/trust/*",
-    # They write no facts of their own: sessions are Django's, the others look after the tables.
+    # They write no facts: sessions are Django's, the others maintain tables.
     "dashboard/accounts/session_store.py",
     "dashboard/core/partitions.py",
     "dashboard/system/retention.py",
@@ -35,16 +35,16 @@ STATEMENTS = re.compile(
 
 
 def test_only_services_write_rows() -> None:
-    """A view, page or command that wants to change something calls a service."""
+    """Views, pages and commands change rows only through services."""
     sources = {path.relative_to(ROOT).as_posix(): path for path in _sources()}
-    found = [
-        f"{name}:{line} {what}"
+    violations = [
+        f"{name}:{line} {write}"
         for name, path in sources.items()
-        if not any(fnmatch(name, place) for place in MAY_WRITE)
-        for line, what in writes_in(path.read_text(encoding="utf-8"))
+        if not any(fnmatch(name, pattern) for pattern in MAY_WRITE)
+        for line, write in writes_in(path.read_text(encoding="utf-8"))
     ]
 
-    assert found == []
+    assert violations == []
     assert len(sources) > 300
 
 
@@ -66,7 +66,7 @@ def test_only_services_write_rows() -> None:
     ],
 )
 def test_a_write_is_noticed(source: str) -> None:
-    """Otherwise the check above would say nothing."""
+    """The check above detects every kind of write."""
     assert len(list(writes_in(source))) == 1
 
 
@@ -84,14 +84,14 @@ def test_a_write_is_noticed(source: str) -> None:
     ],
 )
 def test_what_writes_no_row_is_left_alone(source: str) -> None:
-    """Services are called by such names, and so are dictionaries and routes."""
+    """Methods of services, dictionaries and routes with the same names are no writes."""
     assert list(writes_in(source)) == []
 
 
 def writes_in(source: str) -> Iterator[tuple[int, str]]:
-    """The lines of a source that write rows, with what does it."""
+    """The lines of a source that write rows, with the call or statement."""
     tree = ast.parse(source)
-    modules, texts = set(_modules(tree)), _docstrings(tree)
+    modules, texts = set(_imported_modules(tree)), _docstrings(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and _is_write(node, modules):
             yield node.lineno, ast.unparse(node.func)
@@ -102,39 +102,39 @@ def writes_in(source: str) -> Iterator[tuple[int, str]]:
 def _is_write(call: ast.Call, modules: set[str]) -> bool:
     if not isinstance(call.func, ast.Attribute):
         return False
-    name, of = call.func.attr, call.func.value
+    name, owner = call.func.attr, call.func.value
     if name in ON_RELATIONS:
-        return isinstance(of, ast.Attribute) and of.attr in _relations()
+        return isinstance(owner, ast.Attribute) and owner.attr in _relations()
     if name.removeprefix("a") not in METHODS and name not in METHODS:
         return False
-    if isinstance(of, ast.Name) and (of.id in modules or of.id == "router"):
+    if isinstance(owner, ast.Name) and (owner.id in modules or owner.id == "router"):
         return False
-    # Rows take names alone; a dictionary takes another one, and an image a file.
+    # Rows take only keyword arguments; a dictionary takes another dict, and an image a file.
     return name.removeprefix("a") not in {"update", "save"} or not call.args
 
 
-def _modules(tree: ast.Module) -> Iterator[str]:
-    """The names that stand for modules of ours."""
+def _imported_modules(tree: ast.Module) -> Iterator[str]:
+    """The names of imported modules of the product."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
             folder = ROOT / node.module.replace(".", "/")
-            for each in node.names:
-                if (folder / f"{each.name}.py").exists() or (folder / each.name).is_dir():
-                    yield each.asname or each.name
+            for alias in node.names:
+                if (folder / f"{alias.name}.py").exists() or (folder / alias.name).is_dir():
+                    yield alias.asname or alias.name
 
 
 def _docstrings(tree: ast.Module) -> set[int]:
-    """Texts that stand alone say something and do nothing; parts of others are seen with them."""
-    alone = [each.value for each in ast.walk(tree) if isinstance(each, ast.Expr)]
+    """Docstrings, which do nothing, and parts of f-strings, which are checked as a whole."""
+    standalone = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
     parts = [
-        part for each in ast.walk(tree) if isinstance(each, ast.JoinedStr) for part in each.values
+        part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values
     ]
-    return {id(each) for each in [*alone, *parts]}
+    return {id(node) for node in [*standalone, *parts]}
 
 
 def _is_statement(node: ast.expr) -> bool:
     parts = node.values if isinstance(node, ast.JoinedStr) else [node]
-    text = "".join(str(each.value) if isinstance(each, ast.Constant) else "x" for each in parts)
+    text = "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in parts)
     return STATEMENTS.search(text) is not None
 
 

@@ -1,4 +1,4 @@
-"""The command as a process of its own, and the vendors it is pointed at."""
+"""The command in a process of its own, and a minimal vendor for it."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from probes.messages import JSON
 from tests.simulators.plugin import ROOT
 
 COMMAND = (sys.executable, "-m", "cli.main")
-# Against a process that hangs; nothing is measured by it.
+# Only against a process that hangs.
 TIMEOUT = 120
 
 
-# Each command is a process of its own, but starts where all modules are there already.
-_WARM = multiprocessing.get_context("forkserver")
-_WARM.set_forkserver_preload(
+# Each command is a process of its own, forked after the modules were imported.
+_FORKSERVER = multiprocessing.get_context("forkserver")
+_FORKSERVER.set_forkserver_preload(
     ["cli.main", "cli.probe.command", "cli.replay", "cli.selfcheck.command"]
 )
 
@@ -37,22 +37,22 @@ _WARM.set_forkserver_preload(
 def toolgauge(
     *arguments: str, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    given = {**os.environ, **(env or {})}
-    # What Python reads when it starts cannot be told to one that has started.
+    environment = {**os.environ, **(env or {})}
+    # Python reads PYTHON* only at its start, so these need a new interpreter.
     if any(name.startswith("PYTHON") for name in env or ()):
-        return _started(arguments, given)
+        return _start_process(arguments, environment)
     with tempfile.TemporaryDirectory() as folder:
-        child = _WARM.Process(target=_run, args=(arguments, given, folder))
+        child = _FORKSERVER.Process(target=_run_in_child, args=(arguments, environment, folder))
         child.start()
         child.join(TIMEOUT)
         if child.exitcode is None:
             child.kill()
             raise subprocess.TimeoutExpired(arguments, TIMEOUT)
-        said = [(Path(folder) / name).read_text() for name in ("stdout", "stderr")]
-    return subprocess.CompletedProcess(arguments, child.exitcode, *said)
+        outputs = [(Path(folder) / name).read_text() for name in ("stdout", "stderr")]
+    return subprocess.CompletedProcess(arguments, child.exitcode, *outputs)
 
 
-def _started(
+def _start_process(
     arguments: tuple[str, ...], env: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -66,7 +66,7 @@ def _started(
     )
 
 
-def _run(arguments: tuple[str, ...], env: Mapping[str, str], folder: str) -> None:
+def _run_in_child(arguments: tuple[str, ...], env: Mapping[str, str], folder: str) -> None:
     os.chdir(ROOT)
     os.environ.clear()
     os.environ.update(env)
@@ -78,8 +78,8 @@ def _run(arguments: tuple[str, ...], env: Mapping[str, str], folder: str) -> Non
     sys.exit(cli.main())
 
 
-def probing(url: str, *arguments: str) -> tuple[str, ...]:
-    """The words that probe a model of a vendor lightly."""
+def probe_arguments(url: str, *arguments: str) -> tuple[str, ...]:
+    """Arguments for a light probe of a vendor's model."""
     return (
         *("probe", "--provider", "openai", "--base-url", url, "--model", "sim-steady"),
         *("--suite", "light", *arguments),
@@ -91,10 +91,10 @@ class _Server(ThreadingHTTPServer):
 
     @override
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that leave, and handlers that hang up on them, are what is tested."""
+        """Ignore broken connections: the tests cause them on purpose."""
 
 
-def prose() -> dict[str, JSON]:
+def prose_body() -> dict[str, JSON]:
     message: JSON = {"role": "assistant", "content": "I would rather not."}
     choice: JSON = {"index": 0, "message": message, "finish_reason": "stop"}
     return {"id": "c", "model": "m", "choices": [choice]}
@@ -102,11 +102,11 @@ def prose() -> dict[str, JSON]:
 
 @dataclass
 class MiniVendor:
-    """Answers every question alike, counts, and does `then` when a request has come."""
+    """Answers every request alike, counts them, and calls `then` when one has arrived."""
 
     then: Callable[[int], None] = lambda number: None
     status: int = 200
-    body: Mapping[str, JSON] = field(default_factory=prose)
+    body: Mapping[str, JSON] = field(default_factory=prose_body)
     url: str = ""
     requests: int = 0
     most_at_once: int = 0
@@ -151,7 +151,7 @@ class MiniVendor:
             number = self.requests
         self.arrived.set()
         self.then(number)
-        # Before the answer goes out: whoever has it may ask on at once.
+        # Before the response: the client may send the next request at once.
         with self._lock:
             self._at_once -= 1
         body = json.dumps(self.body).encode()

@@ -13,8 +13,8 @@ from cli.detect import add_arguments, detect
 from probes.messages import JSON
 from tests.simulators.plugin import ROOT
 
-# The command is its own arguments and streams; cli/main.py adds one line to it.
-ALONE = (
+# Only this command's arguments and streams, without the other commands of cli/main.py.
+DETECT_ONLY = (
     "import argparse, sys; from cli.detect import add_arguments, run;"
     "parser = argparse.ArgumentParser(); add_arguments(parser);"
     "sys.exit(run(parser.parse_args(sys.argv[1:])))"
@@ -23,7 +23,7 @@ FALL = (10, 10, 9, 10, 8, 7, 8, 6, 7, 5)
 LOG_M = (-1.7537, -1.4292, 0.1231, -0.5490, 1.2431, 3.0394, 4.1054, 6.3115, 8.0462, 10.9118)
 
 
-def judged(data: str | bytes, *arguments: str) -> tuple[int, list[dict[str, Any]], str]:
+def judge_lines(data: str | bytes, *arguments: str) -> tuple[int, list[dict[str, Any]], str]:
     raw = data if isinstance(data, bytes) else data.encode()
     parser = argparse.ArgumentParser()
     add_arguments(parser)
@@ -39,76 +39,76 @@ def line(successes: int, trials: int = 10, metric: str = "parse_success", t: JSO
 
 def test_a_fall_below_a_given_baseline_is_found_where_the_sums_say() -> None:
     """With a baseline the detector starts frozen and empty, and follows the golden vector."""
-    code, found, _ = judged("".join(map(line, FALL)), "--baseline", "196/200")
+    code, answers, _ = judge_lines("".join(map(line, FALL)), "--baseline", "196/200")
 
     assert code == 0
-    assert [step["log_m"] for step in found] == pytest.approx(LOG_M, abs=2e-4)
-    assert [step["verdict"] for step in found] == ["ok"] * 6 + ["warn"] * 3 + ["alarm"]
-    assert {step["state"] for step in found} == {"frozen"}
-    assert {round(step["p_ref"], 5) for step in found} == {0.95538}
+    assert [step["log_m"] for step in answers] == pytest.approx(LOG_M, abs=2e-4)
+    assert [step["verdict"] for step in answers] == ["ok"] * 6 + ["warn"] * 3 + ["alarm"]
+    assert {step["state"] for step in answers} == {"frozen"}
+    assert {round(step["p_ref"], 5) for step in answers} == {0.95538}
 
 
 def test_every_line_is_echoed_with_its_time_and_metric() -> None:
-    """Times come back as they were given, numbers and texts alike."""
+    """Times are echoed unchanged, numbers and texts alike."""
     lines = line(10, t=1.5) + line(10, t="2026-11-16T12:00Z", metric="anything goes") + line(9, t=7)
 
-    _, found, _ = judged(lines)
+    _, answers, _ = judge_lines(lines)
 
-    assert [(step["t"], step["metric"]) for step in found] == [
+    assert [(step["t"], step["metric"]) for step in answers] == [
         (1.5, "parse_success"),
         ("2026-11-16T12:00Z", "anything goes"),
         (7, "parse_success"),
     ]
-    assert list(found[0]) == ["t", "metric", "state", "log_m", "verdict", "p_ref"]
+    assert list(answers[0]) == ["t", "metric", "state", "log_m", "verdict", "p_ref"]
 
 
 def test_without_a_baseline_a_metric_warms_up_on_its_own_lines() -> None:
-    """Each line says what is known after it: something from 30 trials on, all from 200 on."""
-    _, found, _ = judged(line(9) * 22)
+    """The state after each line: partly known from 30 trials on, fully from 200 on."""
+    _, answers, _ = judge_lines(line(9) * 22)
 
-    assert [step["state"] for step in found] == (
+    assert [step["state"] for step in answers] == (
         ["none"] * 2 + ["provisional"] * 17 + ["frozen"] * 3
     )
-    assert [found[1][key] for key in ("log_m", "verdict", "p_ref")] == [None, "ok", None]
-    references = [step["p_ref"] for step in found[2:]]
+    assert [answers[1][key] for key in ("log_m", "verdict", "p_ref")] == [None, "ok", None]
+    references = [step["p_ref"] for step in answers[2:]]
     assert references == sorted(references)
     assert references[-1] == references[-3] == pytest.approx(0.857124, abs=1e-6)
 
 
 def test_a_line_is_judged_by_what_was_known_before_it() -> None:
-    """A run that goes badly lowers the reference for those after it, not for itself."""
-    _, found, _ = judged(line(10) * 4 + line(0))
-    _, given, _ = judged(line(10) + line(0), "--baseline", "40/40")
+    """A bad run lowers the reference for later runs, not for itself."""
+    _, answers, _ = judge_lines(line(10) * 4 + line(0))
+    _, frozen, _ = judge_lines(line(10) + line(0), "--baseline", "40/40")
 
-    assert found[4]["p_ref"] < found[3]["p_ref"]
-    assert found[4]["verdict"] == given[1]["verdict"] == "warn"
+    assert answers[4]["p_ref"] < answers[3]["p_ref"]
+    assert answers[4]["verdict"] == frozen[1]["verdict"] == "warn"
 
 
 def test_metrics_do_not_disturb_each_other() -> None:
     """Interleaved with another, a metric gets the same answers as alone."""
-    alone = judged("".join(map(line, FALL)))[1]
+    alone = judge_lines("".join(map(line, FALL)))[1]
 
-    mixed = judged("".join(line(x) + line(3, 20, metric="other") for x in FALL))[1]
+    mixed = judge_lines("".join(line(x) + line(3, 20, metric="other") for x in FALL))[1]
 
     assert mixed[::2] == alone
 
 
 def test_after_an_alarm_the_sums_start_anew() -> None:
     """The same two runs raise the alarm again, and not the first of them alone."""
-    _, found, _ = judged(line(0) * 4, "--baseline", "196/200")
+    _, answers, _ = judge_lines(line(0) * 4, "--baseline", "196/200")
 
-    assert [step["verdict"] for step in found] == ["warn", "alarm", "warn", "alarm"]
-    assert found[2]["log_m"] == found[0]["log_m"]
+    assert [step["verdict"] for step in answers] == ["warn", "alarm", "warn", "alarm"]
+    assert answers[2]["log_m"] == answers[0]["log_m"]
 
 
 def test_a_run_without_trials_changes_nothing() -> None:
-    """It is answered with what was known before it, and is no run of the baseline."""
-    _, found, _ = judged(line(5) + line(0, 0) + line(5), "--baseline", "196/200")
-    _, without, _ = judged(line(5) * 2, "--baseline", "196/200")
+    """The answer is that of the line before, and the baseline does not count the run."""
+    _, answers, _ = judge_lines(line(5) + line(0, 0) + line(5), "--baseline", "196/200")
+    _, without, _ = judge_lines(line(5) * 2, "--baseline", "196/200")
 
-    assert found[1] == found[0]
-    assert found[2] == without[1]
-    assert judged(line(0, 0))[1][0]["log_m"] is None
+    assert answers[1] == answers[0]
+    assert answers[2] == without[1]
+    assert judge_lines(line(0, 0))[1][0]["log_m"] is None
 
 
 @pytest.mark.parametrize(
@@ -122,34 +122,34 @@ def test_a_run_without_trials_changes_nothing() -> None:
     ids=["perfect", "good", "small runs", "live"],
 )
 def test_a_baseline_says_what_is_normal(arguments: tuple[str, ...], p_ref: float) -> None:
-    """The reference follows from successes, trials, trials a run and the lane."""
-    assert judged(line(10), *arguments)[1][0]["p_ref"] == pytest.approx(p_ref, abs=2e-4)
+    """The reference follows from successes, trials, trials per run and the lane."""
+    assert judge_lines(line(10), *arguments)[1][0]["p_ref"] == pytest.approx(p_ref, abs=2e-4)
 
 
 def test_who_looks_more_often_needs_more_evidence() -> None:
-    """The threshold grows with the runs a year: here only the daily one is crossed."""
+    """The threshold grows with the runs per year: here only the daily one is crossed."""
     lines = "".join(map(line, (10, 10, 9, 10, 8, 7, 8, 6, 5)))
 
-    daily = judged(lines, "--baseline", "196/200", "--runs-per-year", "365")[1]
-    hourly = judged(lines, "--baseline", "196/200", "--runs-per-year", "8760")[1]
+    daily = judge_lines(lines, "--baseline", "196/200", "--runs-per-year", "365")[1]
+    hourly = judge_lines(lines, "--baseline", "196/200", "--runs-per-year", "8760")[1]
 
     assert (daily[-1]["verdict"], hourly[-1]["verdict"]) == ("alarm", "warn")
 
 
 def test_live_traffic_has_the_threshold_of_five_minutes() -> None:
-    """Without a number of runs a year it is that of the lane: the cap tells which was taken."""
-    usual = judged(line(0, 200), "--baseline", "3990/4000", "--lane", "live")[1]
-    told = judged(
+    """Without --runs-per-year the lane's default applies; the cap shows which one was used."""
+    default = judge_lines(line(0, 200), "--baseline", "3990/4000", "--lane", "live")[1]
+    explicit = judge_lines(
         line(0, 200),
         *("--baseline", "3990/4000", "--lane", "live", "--runs-per-year", "105120"),
     )[1]
 
-    assert usual == told
-    assert usual[0]["log_m"] > judged(line(0, 200), "--baseline", "3990/4000")[1][0]["log_m"]
+    assert default == explicit
+    assert default[0]["log_m"] > judge_lines(line(0, 200), "--baseline", "3990/4000")[1][0]["log_m"]
 
 
 @pytest.mark.parametrize(
-    ("bad", "said"),
+    ("bad", "expected"),
     [
         ("{'t': 1}", "not JSON"),
         ("[1]", "not a JSON object"),
@@ -169,30 +169,30 @@ def test_live_traffic_has_the_threshold_of_five_minutes() -> None:
         ('{"t": 1, "t": 2, "metric": "m", "trials": 1, "failures": 0}', "'t' stands twice"),
     ],
 )
-def test_a_bad_line_ends_the_command_with_its_number(bad: str, said: str) -> None:
-    """Exit 2 with what to do; what was answered before stays."""
-    code, found, message = judged(line(10) + "\n" + bad + "\n" + line(10))
+def test_a_bad_line_ends_the_command_with_its_number(bad: str, expected: str) -> None:
+    """Exit 2 with a message; earlier answers stay."""
+    code, answers, message = judge_lines(line(10) + "\n" + bad + "\n" + line(10))
 
     assert code == 2
-    assert len(found) == 1
+    assert len(answers) == 1
     assert message.startswith("toolgauge detect: line 3: ")
-    assert said in message
+    assert expected in message
 
 
 def test_bytes_that_are_no_text_are_a_bad_line() -> None:
     """Not UTF-8 is wrong input, not a traceback."""
-    code, found, message = judged(b"\xff\xfe{}\n")
+    code, answers, message = judge_lines(b"\xff\xfe{}\n")
 
-    assert (code, found) == (2, [])
+    assert (code, answers) == (2, [])
     assert "UTF-8" in message
 
 
 @pytest.mark.parametrize("data", ["", "\n \n\n"], ids=["nothing", "blank lines"])
 def test_no_line_at_all_is_no_verdict(data: str) -> None:
-    """Exit 3, as wherever nothing could be judged."""
-    code, found, message = judged(data)
+    """Exit 3: there was nothing to judge."""
+    code, answers, message = judge_lines(data)
 
-    assert (code, found) == (3, [])
+    assert (code, answers) == (3, [])
     assert "no line" in message
 
 
@@ -216,16 +216,16 @@ def test_wrong_arguments_are_wrong_usage(
 ) -> None:
     """Exit 2 before anything is read, with the argument named."""
     with pytest.raises(SystemExit) as raised:
-        judged(line(10), *arguments)
+        judge_lines(line(10), *arguments)
 
     assert raised.value.code == 2
     assert f"argument {arguments[0]}" in capsys.readouterr().err
 
 
 def test_an_answer_comes_before_the_next_line_is_asked_for() -> None:
-    """It can watch a running system: one line in, one line out."""
+    """A live system can be watched: each line is answered at once."""
     with subprocess.Popen(
-        [sys.executable, "-c", ALONE, "--baseline", "196/200"],
+        [sys.executable, "-c", DETECT_ONLY, "--baseline", "196/200"],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -233,21 +233,21 @@ def test_an_answer_comes_before_the_next_line_is_asked_for() -> None:
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        found = []
+        verdicts = []
         for successes in (10, 0, 0):
             process.stdin.write(line(successes))
             process.stdin.flush()
-            found.append(json.loads(process.stdout.readline())["verdict"])
+            verdicts.append(json.loads(process.stdout.readline())["verdict"])
         process.stdin.close()
 
-    assert found == ["ok", "warn", "alarm"]
+    assert verdicts == ["ok", "warn", "alarm"]
     assert process.returncode == 0
 
 
 def test_a_reader_that_leaves_is_no_error() -> None:
     """As with `head`: no traceback, and exit 0."""
     with subprocess.Popen(
-        [sys.executable, "-c", ALONE],
+        [sys.executable, "-c", DETECT_ONLY],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -268,8 +268,8 @@ def test_reading_the_arguments_loads_nothing_of_the_project() -> None:
         "print([name for name in sys.modules if name.split('.')[0] in ('health', 'probes')])"
     )
 
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
     )
 
-    assert done.stdout == "[]\n"
+    assert result.stdout == "[]\n"

@@ -59,14 +59,14 @@ def line(text: str, id: JSON = "a", **fields: JSON) -> str:
     return json.dumps({"id": id, "text": text, "tools": TOOLS, **fields}) + "\n"
 
 
-def one(text: str, **fields: JSON) -> dict[str, Any]:
+def parse_one(text: str, **fields: JSON) -> dict[str, Any]:
     code, outputs, _ = parse(line(text, **fields), jsonl=True)
     assert code == 0
     return outputs[0]
 
 
 def test_one_text_gives_one_object_with_the_promised_fields(tmp_path: Path) -> None:
-    """The output is a promise to programs outside."""
+    """The output format is part of the public interface."""
     tools = tmp_path / "tools.json"
     tools.write_text(json.dumps(TOOLS))
 
@@ -92,47 +92,47 @@ def test_one_text_gives_one_object_with_the_promised_fields(tmp_path: Path) -> N
 
 
 def test_text_is_verbatim_and_null_where_there_is_none() -> None:
-    """A caller can tell an empty answer from one that was only a call."""
-    assert one(HERMES)["text"] is None
-    assert one("")["text"] is None
-    assert one(" two  spaces\r\n")["text"] == " two  spaces\r\n"
+    """An empty answer differs from one that was only a call."""
+    assert parse_one(HERMES)["text"] is None
+    assert parse_one("")["text"] is None
+    assert parse_one(" two  spaces\r\n")["text"] == " two  spaces\r\n"
 
 
 def test_reasoning_is_told_from_text() -> None:
     """The prompt may have opened the think tag already."""
-    output = one("Paris it is.</think>Hello", prefill="<think>\n")
+    output = parse_one("Paris it is.</think>Hello", prefill="<think>\n")
 
     assert (output["text"], output["reasoning"]) == ("Hello", "Paris it is.")
-    assert one("Hello")["reasoning"] is None
+    assert parse_one("Hello")["reasoning"] is None
 
 
 def test_a_call_in_the_reasoning_is_marked() -> None:
-    """It was found, but not where calls belong."""
-    [call] = one(f"<think>{HERMES}</think>")["calls"]
+    """A call inside the reasoning is listed with a mark."""
+    [call] = parse_one(f"<think>{HERMES}</think>")["calls"]
 
     assert call["repairs"] == ["found_in_reasoning"]
 
 
 def test_a_call_that_the_visible_part_repeats_is_listed_once() -> None:
     """The draft in the reasoning is not a second call."""
-    [call] = one(f"<think>{HERMES}</think>\n{HERMES}")["calls"]
+    [call] = parse_one(f"<think>{HERMES}</think>\n{HERMES}")["calls"]
 
     assert call["repairs"] == []
 
 
 def test_equal_calls_have_ids_of_their_own() -> None:
-    """Two results must find two calls."""
-    calls = one(f"{HERMES}\n{HERMES}")["calls"]
+    """Two results must match two calls."""
+    calls = parse_one(f"{HERMES}\n{HERMES}")["calls"]
 
     assert len({call["id"] for call in calls}) == 2
 
 
 def test_an_id_that_the_model_gives_twice_is_told_apart() -> None:
-    """The first keeps it; Kimi's and Mistral's own ids are kept where they differ."""
+    """The first call keeps the id; Kimi's and Mistral's own ids stay if they differ."""
     call = "<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
     section = f"<|tool_calls_section_begin|>{call}{call}<|tool_calls_section_end|>"
 
-    calls = one(section)["calls"]
+    calls = parse_one(section)["calls"]
 
     assert [call["id"] for call in calls] == ["functions.now:0", "functions.now:0_dup1"]
 
@@ -146,15 +146,15 @@ def test_an_id_that_the_model_gives_twice_is_told_apart() -> None:
     ],
 )
 def test_a_repair_around_the_arguments_is_named(text: str, repairs: list[str]) -> None:
-    """Whoever forbids repaired calls must see it."""
-    [call] = one(text)["calls"]
+    """A caller that forbids repaired calls can detect them."""
+    [call] = parse_one(text)["calls"]
 
     assert call["repairs"] == repairs
 
 
 def test_a_call_whose_json_is_never_closed_is_an_error() -> None:
     """Closing brackets is for statistics, never for execution."""
-    output = one(HERMES.replace("}}", "}"))
+    output = parse_one(HERMES.replace("}}", "}"))
 
     assert output["calls"] == []
     assert [error["code"] for error in output["errors"]] == ["invalid_json"]
@@ -162,7 +162,7 @@ def test_a_call_whose_json_is_never_closed_is_an_error() -> None:
 
 def test_an_unknown_tool_is_an_error_that_lists_the_tools() -> None:
     """The model can correct itself."""
-    output = one(HERMES.replace("get_weather", "weather_of"))
+    output = parse_one(HERMES.replace("get_weather", "weather_of"))
 
     assert (output["calls"], output["text"]) == ([], None)
     assert [error["code"] for error in output["errors"]] == ["unknown_tool"]
@@ -170,8 +170,8 @@ def test_an_unknown_tool_is_an_error_that_lists_the_tools() -> None:
 
 
 def test_a_call_cut_off_before_its_name_is_an_error() -> None:
-    """The turn owed a call; its opening is not the answer."""
-    output = one('I look.\n<tool_call>\n{"na', truncated=True)
+    """The opening of a call is not taken for the answer."""
+    output = parse_one('I look.\n<tool_call>\n{"na', truncated=True)
 
     assert output["text"] == "I look.\n"
     assert [error["code"] for error in output["errors"]] == ["truncated_call"]
@@ -179,7 +179,7 @@ def test_a_call_cut_off_before_its_name_is_an_error() -> None:
 
 def test_a_broken_call_is_an_error_with_code_message_path_and_retryable() -> None:
     """The four fields that a caller feeds back to the model."""
-    output = one(HERMES.replace('"Paris"', "5"))
+    output = parse_one(HERMES.replace('"Paris"', "5"))
 
     assert output["calls"] == []
     assert output["errors"] == [
@@ -193,8 +193,8 @@ def test_a_broken_call_is_an_error_with_code_message_path_and_retryable() -> Non
 
 
 def test_a_cut_call_is_never_listed_as_a_call() -> None:
-    """Generation hit its limit; what looks whole is not."""
-    output = one(HERMES.removesuffix("\n</tool_call>"), truncated=True)
+    """After the token limit, a call that looks complete is not trusted."""
+    output = parse_one(HERMES.removesuffix("\n</tool_call>"), truncated=True)
 
     assert output["calls"] == []
     assert [error["code"] for error in output["errors"]] == ["truncated_call"]
@@ -224,7 +224,7 @@ def test_streamed_in_pieces_the_output_is_the_same(seed: int) -> None:
     ],
 )
 def test_a_bad_line_is_answered_in_its_place(bad: str | bytes) -> None:
-    """Every line gets a line; the exit code says that not all was understood."""
+    """Every line gets an output line; the exit code says that one was invalid."""
     raw = bad if isinstance(bad, bytes) else bad.encode()
     data = line("one", 1).encode() + raw + b"\n\n" + line("two", 2).encode()
 
@@ -265,7 +265,7 @@ def test_a_thousand_lines_go_through_one_process() -> None:
     texts = [TEXTS[number % len(TEXTS)] for number in range(1000)]
     lines = "".join(line(text, number) for number, text in enumerate(texts))
 
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "cli.main", "parse", "--jsonl", "--stream", "3"],
         input=lines.encode(),
         capture_output=True,
@@ -274,8 +274,8 @@ def test_a_thousand_lines_go_through_one_process() -> None:
         timeout=120,
     )
 
-    outputs = [json.loads(output) for output in done.stdout.splitlines()]
-    assert (done.returncode, done.stderr) == (0, b"")
+    outputs = [json.loads(output) for output in result.stdout.splitlines()]
+    assert (result.returncode, result.stderr) == (0, b"")
     assert [output["id"] for output in outputs] == list(range(1000))
     assert outputs[0]["calls"][0]["name"] == "get_weather"
 
@@ -283,8 +283,8 @@ def test_a_thousand_lines_go_through_one_process() -> None:
 def test_the_command_does_not_wait_for_django() -> None:
     """A pipe in a shell should start at once."""
     code = "import sys, cli.parse; print('django' in sys.modules)"
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, cwd=PROJECT, check=True, timeout=60
     )
 
-    assert done.stdout.strip() == b"False"
+    assert result.stdout.strip() == b"False"

@@ -1,4 +1,4 @@
-"""What `toolgauge probe` prints and writes, and what its exit code says."""
+"""Output, files and exit codes of `toolgauge probe`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from tests.cli.command_line import COMMAND, TIMEOUT, probing, toolgauge
+from tests.cli.command_line import COMMAND, TIMEOUT, probe_arguments, toolgauge
 from tests.simulators.plugin import ROOT
 
 KEY = "sim-Zq8-secret-key-77"
-PROMISED = {
+FIELDS = {
     *("key", "fingerprint", "probe_version", "verified_at", "capabilities", "metrics"),
     *("results", "usage"),
 }
@@ -29,7 +29,7 @@ CAPABILITIES = {
 def healthy(vendor_url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The profile of a vendor without faults."""
     path = tmp_path_factory.mktemp("profile") / "healthy.json"
-    path.write_text(toolgauge(*probing(f"{vendor_url}/open/v1")).stdout)
+    path.write_text(toolgauge(*probe_arguments(f"{vendor_url}/open/v1")).stdout)
     return path
 
 
@@ -39,7 +39,7 @@ def test_standard_output_is_the_promised_json_and_nothing_else(healthy: Path) ->
     profile = json.loads(text)
 
     assert text.isascii()
-    assert profile.keys() >= PROMISED
+    assert profile.keys() >= FIELDS
     assert profile["key"].keys() == {"provider", "model", "endpoint", "chat_template_hash"}
     assert profile["capabilities"].keys() >= CAPABILITIES
     assert profile["capabilities"]["tool_call_format"] == "openai"
@@ -54,8 +54,8 @@ def test_a_bar_that_is_met_is_good_and_one_that_is_not_is_told(vendor_url: str) 
     """Exit 1 with the figure and the bar; a high leak rate is as bad as a low parse rate."""
     leaky = f"{vendor_url}/with/leak-and-call/open/v1"
 
-    met = toolgauge(*probing(leaky, "--fail-under", "schema_failure=0"))
-    missed = toolgauge(*probing(leaky, "--fail-under", "leak=0.1"))
+    met = toolgauge(*probe_arguments(leaky, "--fail-under", "schema_failure=0"))
+    missed = toolgauge(*probe_arguments(leaky, "--fail-under", "leak=0.1"))
 
     assert (met.returncode, met.stderr) == (0, "")
     assert missed.returncode == 1
@@ -65,18 +65,20 @@ def test_a_bar_that_is_met_is_good_and_one_that_is_not_is_told(vendor_url: str) 
 
 def test_a_bar_without_a_trial_is_no_verdict(vendor_url: str) -> None:
     """No data is not good."""
-    words = ("--fail-under", "reasoning_replay_error=0.5")
+    arguments = ("--fail-under", "reasoning_replay_error=0.5")
 
-    done = toolgauge(*probing(f"{vendor_url}/open/v1", *words))
+    result = toolgauge(*probe_arguments(f"{vendor_url}/open/v1", *arguments))
 
-    assert done.returncode == 3
-    assert "no verdict on reasoning_replay_error: it had no trial." in done.stderr
+    assert result.returncode == 3
+    assert "no verdict on reasoning_replay_error: it had no trial." in result.stderr
 
 
 def test_what_got_worse_since_an_earlier_profile_is_told(vendor_url: str, healthy: Path) -> None:
     """Exit 1 for a loss, 0 for the same again."""
-    worse = toolgauge(*probing(f"{vendor_url}/with/one-call/open/v1", "--against", str(healthy)))
-    same = toolgauge(*probing(f"{vendor_url}/open/v1", "--against", str(healthy)))
+    worse = toolgauge(
+        *probe_arguments(f"{vendor_url}/with/one-call/open/v1", "--against", str(healthy))
+    )
+    same = toolgauge(*probe_arguments(f"{vendor_url}/open/v1", "--against", str(healthy)))
 
     assert worse.returncode == 1
     assert "supports_parallel_tool_use was True and is False." in worse.stderr
@@ -84,14 +86,14 @@ def test_what_got_worse_since_an_earlier_profile_is_told(vendor_url: str, health
 
 
 def test_junit_has_a_case_for_every_attempt(vendor_url: str, tmp_path: Path) -> None:
-    """Failures say why; standard output stays empty and a line tells the sum."""
+    """Failures have their reason; standard output stays empty and one line has the totals."""
     path = tmp_path / "report.xml"
 
-    done = toolgauge(*probing(f"{vendor_url}/with/prose/open/v1", "--junit", str(path)))
+    result = toolgauge(*probe_arguments(f"{vendor_url}/with/prose/open/v1", "--junit", str(path)))
 
     suite = ElementTree.parse(path).getroot()[0]  # noqa: S314 - written by ourselves
-    assert done.returncode == 0
-    assert (done.stdout, done.stderr) == ("", "sim-steady: 0 pass, 11 fail, 0 void.\n")
+    assert result.returncode == 0
+    assert (result.stdout, result.stderr) == ("", "sim-steady: 0 pass, 11 fail, 0 void.\n")
     assert (suite.get("tests"), suite.get("failures"), len(suite)) == ("11", "11", 11)
     failure = suite[0].find("failure")
     assert failure is not None
@@ -99,12 +101,12 @@ def test_junit_has_a_case_for_every_attempt(vendor_url: str, tmp_path: Path) -> 
 
 
 def test_json_can_be_asked_for_beside_junit(vendor_url: str, tmp_path: Path) -> None:
-    """One run, two readers."""
+    """One run writes both formats."""
     path = tmp_path / "report.xml"
 
-    done = toolgauge(*probing(f"{vendor_url}/open/v1", "--junit", str(path), "--json"))
+    result = toolgauge(*probe_arguments(f"{vendor_url}/open/v1", "--junit", str(path), "--json"))
 
-    assert json.loads(done.stdout)["usage"]["attempts"] == 11
+    assert json.loads(result.stdout)["usage"]["attempts"] == 11
     assert path.exists()
 
 
@@ -112,59 +114,63 @@ def test_hostile_answers_are_inert_in_every_output(vendor_url: str, tmp_path: Pa
     """Script, escapes, NUL and lone surrogates: XML stays XML and tables stay tables."""
     path = tmp_path / "report.xml"
 
-    done = toolgauge(
-        *probing(f"{vendor_url}/hostile/hostile-markup/v1", "--junit", str(path), "--markdown")
+    result = toolgauge(
+        *probe_arguments(
+            f"{vendor_url}/hostile/hostile-markup/v1", "--junit", str(path), "--markdown"
+        )
     )
 
     ElementTree.parse(path)  # noqa: S314 - written by ourselves
-    rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
-    assert done.returncode == 0
+    rows = [line for line in result.stdout.splitlines() if line.startswith("|")]
+    assert result.returncode == 0
     assert {line.replace("\\|", "").count("|") for line in rows} == {4, 5}
-    assert "\x1b" not in done.stdout
-    # Inside of code nothing is a tag, a link or a mention.
+    assert "\x1b" not in result.stdout
+    # Inside code, nothing is a tag, a link or a mention.
     assert all("<script>" not in part for line in rows for part in line.split("`")[::2])
 
 
 def test_the_key_is_in_nothing_that_is_written(vendor_url: str, tmp_path: Path) -> None:
-    """Although the endpoint sends it back in every spelling."""
+    """No output contains the key, although the endpoint echoes it in every spelling."""
     report, run = tmp_path / "report.xml", tmp_path / "run.jsonl"
-    words = ("--api-key-env", "K", "--junit", str(report), "--transcript", str(run), "--json")
+    arguments = ("--api-key-env", "K", "--junit", str(report), "--transcript", str(run), "--json")
 
-    done = toolgauge(*probing(f"{vendor_url}/hostile/echo-auth/v1", *words), env={"K": KEY})
+    result = toolgauge(
+        *probe_arguments(f"{vendor_url}/hostile/echo-auth/v1", *arguments), env={"K": KEY}
+    )
 
-    written = done.stdout + done.stderr + report.read_text() + run.read_text()
-    assert done.returncode == 0
-    assert KEY not in written
+    outputs = result.stdout + result.stderr + report.read_text() + run.read_text()
+    assert result.returncode == 0
+    assert KEY not in outputs
 
 
 def test_progress_is_drawn_on_a_terminal_only(vendor_url: str, tmp_path: Path) -> None:
-    """On standard error; without a terminal it stays empty, whatever CI says about colours."""
-    words = probing(f"{vendor_url}/open/v1")
+    """On standard error; without a terminal it stays empty, also with FORCE_COLOR."""
+    arguments = probe_arguments(f"{vendor_url}/open/v1")
     leader, follower = pty.openpty()
-    shown = tmp_path / "profile.json"
+    profile = tmp_path / "profile.json"
     with (
-        shown.open("w") as out,
-        subprocess.Popen([*COMMAND, *words], cwd=ROOT, stdout=out, stderr=follower) as process,
+        profile.open("w") as out,
+        subprocess.Popen([*COMMAND, *arguments], cwd=ROOT, stdout=out, stderr=follower) as process,
     ):
         os.close(follower)
-        drawn = _drained(leader)
+        output = _read_terminal(leader)
         process.wait(TIMEOUT)
-    plain = toolgauge(*words, env={"FORCE_COLOR": "1", "TTY_COMPATIBLE": "1"})
+    without_terminal = toolgauge(*arguments, env={"FORCE_COLOR": "1", "TTY_COMPATIBLE": "1"})
 
-    assert "Probing" in drawn
-    assert json.loads(shown.read_text())["usage"]["attempts"] == 11
-    assert plain.stderr == ""
+    assert "Probing" in output
+    assert json.loads(profile.read_text())["usage"]["attempts"] == 11
+    assert without_terminal.stderr == ""
 
 
-def _drained(leader: int) -> str:
-    """Everything that is written to the terminal until its last writer is gone."""
+def _read_terminal(leader: int) -> str:
+    """Read the terminal until its last writer has closed it."""
     data = b""
     while True:
         try:
-            more = os.read(leader, 65_536)
+            chunk = os.read(leader, 65_536)
         except OSError:
-            more = b""
-        if not more:
+            chunk = b""
+        if not chunk:
             os.close(leader)
             return data.decode()
-        data += more
+        data += chunk

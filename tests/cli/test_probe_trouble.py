@@ -1,4 +1,4 @@
-"""Endpoints that give no verdict: the reason, exit 3, within the deadline, and no half a file."""
+"""Endpoints without a verdict: the reason, exit 3, within the deadline, and no partial file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from probes.messages import JSON
-from tests.cli.command_line import COMMAND, TIMEOUT, MiniVendor, probing, toolgauge
+from tests.cli.command_line import COMMAND, TIMEOUT, MiniVendor, probe_arguments, toolgauge
 from tests.simulators.plugin import ROOT
 
 TROUBLE = {
@@ -39,41 +39,41 @@ SLOW = {
 }
 
 
-def check_no_verdict(done: subprocess.CompletedProcess[str], reason: str) -> None:
-    results = json.loads(done.stdout)["results"]
-    assert done.returncode == 3
+def check_no_verdict(completed: subprocess.CompletedProcess[str], reason: str) -> None:
+    results = json.loads(completed.stdout)["results"]
+    assert completed.returncode == 3
     assert {result["outcome"] for result in results} == {"void"}
-    assert done.stderr.startswith("toolgauge probe: no verdict. ")
-    assert reason in done.stderr
-    assert done.stderr.count("\n") == 1
+    assert completed.stderr.startswith("toolgauge probe: no verdict. ")
+    assert reason in completed.stderr
+    assert completed.stderr.count("\n") == 1
     assert all(result["findings"] for result in results)
 
 
 @pytest.mark.parametrize("name", TROUBLE)
 def test_trouble_on_the_way_is_no_verdict(name: str, vendor_url: str) -> None:
-    """Exit 3 and one sentence that says why; every attempt is void with its reason."""
+    """Exit 3 and one sentence with the reason; every attempt is void with its reason."""
     path, reason = TROUBLE[name]
 
-    check_no_verdict(toolgauge(*probing(vendor_url + path)), reason)
+    check_no_verdict(toolgauge(*probe_arguments(vendor_url + path)), reason)
 
 
 def test_an_endpoint_that_nobody_serves_is_no_verdict() -> None:
-    """Nothing listens there."""
-    done = toolgauge(*probing("http://127.0.0.1:9/v1"))
+    """No server listens at the URL."""
+    completed = toolgauge(*probe_arguments("http://127.0.0.1:9/v1"))
 
-    check_no_verdict(done, "The connection to '127.0.0.1:9' was refused.")
+    check_no_verdict(completed, "The connection to '127.0.0.1:9' was refused.")
 
 
 @pytest.mark.parametrize("name", SLOW)
 def test_the_deadline_ends_whatever_does_not(name: str, vendor_url: str) -> None:
-    """Also while the questions about the engine are under way."""
+    """Also while the requests for facts of the engine are running."""
     path, reason = SLOW[name]
 
-    check_no_verdict(toolgauge(*probing(vendor_url + path, "--deadline", "1")), reason)
+    check_no_verdict(toolgauge(*probe_arguments(vendor_url + path, "--deadline", "1")), reason)
 
 
 def test_an_endpoint_killed_in_the_middle_leaves_its_attempts_void() -> None:
-    """What was answered counts, the rest says that nobody answered any more."""
+    """Answered attempts count; the others report that the endpoint no longer answered."""
     dead = threading.Event()
 
     def die(number: int) -> None:
@@ -84,24 +84,24 @@ def test_an_endpoint_killed_in_the_middle_leaves_its_attempts_void() -> None:
 
     vendor = MiniVendor(die)
     with vendor.serving():
-        done = toolgauge(*probing(vendor.url, "--concurrency", "1"))
+        completed = toolgauge(*probe_arguments(vendor.url, "--concurrency", "1"))
 
-    outcomes = [result["outcome"] for result in json.loads(done.stdout)["results"]]
+    outcomes = [result["outcome"] for result in json.loads(completed.stdout)["results"]]
     reasons = {
         finding["message"]
-        for result in json.loads(done.stdout)["results"]
+        for result in json.loads(completed.stdout)["results"]
         if result["outcome"] == "void"
         for finding in result["findings"]
     }
     assert "void" in outcomes
     assert reasons == {"The endpoint closed the connection without an answer."}
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in completed.stderr
 
 
 def test_ctrl_c_ends_the_run_and_writes_nothing(tmp_path: Path) -> None:
     """No traceback, no file, and the one that was there before is untouched."""
-    kept, new = tmp_path / "old.xml", tmp_path / "new.jsonl"
-    kept.write_text("before")
+    existing, new = tmp_path / "old.xml", tmp_path / "new.jsonl"
+    existing.write_text("before")
     hold = threading.Event()
 
     def wait(number: int) -> None:
@@ -109,9 +109,13 @@ def test_ctrl_c_ends_the_run_and_writes_nothing(tmp_path: Path) -> None:
 
     vendor = MiniVendor(wait)
     with vendor.serving():
-        words = probing(vendor.url, "--junit", str(kept), "--transcript", str(new))
+        arguments = probe_arguments(vendor.url, "--junit", str(existing), "--transcript", str(new))
         with subprocess.Popen(
-            [*COMMAND, *words], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [*COMMAND, *arguments],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         ) as process:
             assert vendor.arrived.wait(TIMEOUT)
             process.send_signal(signal.SIGINT)
@@ -120,62 +124,64 @@ def test_ctrl_c_ends_the_run_and_writes_nothing(tmp_path: Path) -> None:
 
     assert process.returncode == 130
     assert (out, err) == ("", "toolgauge probe: stopped; no file was written.\n")
-    assert kept.read_text() == "before"
+    assert existing.read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == ["old.xml"]
 
 
 def test_a_reader_that_leaves_is_no_error(vendor_url: str) -> None:
     """As in `toolgauge probe … | head -1`."""
-    words = [*COMMAND, *probing(f"{vendor_url}/open/v1")]
+    arguments = [*COMMAND, *probe_arguments(f"{vendor_url}/open/v1")]
     with subprocess.Popen(
-        words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        arguments, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         process.stdout.close()
         assert process.stderr is not None
-        said = process.stderr.read()
+        errors = process.stderr.read()
         process.wait(TIMEOUT)
 
-    assert (process.returncode, said) == (0, "")
+    assert (process.returncode, errors) == (0, "")
 
 
 def test_an_endpoint_without_tools_fails_rather_than_being_void(vendor_url: str) -> None:
     """A refusal of tools is a fact about the endpoint: exit 0, all attempts failed."""
-    done = toolgauge(*probing(f"{vendor_url}/hostile/no-tools/v1"))
+    completed = toolgauge(*probe_arguments(f"{vendor_url}/hostile/no-tools/v1"))
 
-    profile = json.loads(done.stdout)
-    assert done.returncode == 0
+    profile = json.loads(completed.stdout)
+    assert completed.returncode == 0
     assert {result["outcome"] for result in profile["results"]} == {"fail"}
     assert profile["capabilities"]["tool_call_format"] == "none"
 
 
 def test_what_an_endpoint_says_cannot_act_on_the_terminal() -> None:
-    """Escapes and marks of direction in its error message are replaced."""
+    """Escapes and direction marks in its error message are replaced."""
     body: Mapping[str, JSON] = {"error": {"message": "bad key \x1b[2J\x9b31m\u202e\r gone"}}
     with MiniVendor(status=401, body=body).serving() as vendor:
-        done = toolgauge(*probing(vendor.url, "--markdown"))
+        completed = toolgauge(*probe_arguments(vendor.url, "--markdown"))
 
-    assert done.returncode == 3
-    assert "bad key" in done.stderr
+    assert completed.returncode == 3
+    assert "bad key" in completed.stderr
     for acting in ("\x1b", "\x9b", "\u202e", "\r"):
-        assert acting not in done.stdout + done.stderr
+        assert acting not in completed.stdout + completed.stderr
 
 
 def test_a_terminal_of_another_encoding_is_no_error() -> None:
-    """Markdown with characters that it cannot show is written with escapes."""
+    """Characters that the encoding lacks are written as escapes."""
     env = {"PYTHONIOENCODING": "ascii"}
     with MiniVendor().serving() as vendor:
-        done = toolgauge(*probing(vendor.url, "--model", "modèle", "--markdown"), env=env)
+        completed = toolgauge(
+            *probe_arguments(vendor.url, "--model", "modèle", "--markdown"), env=env
+        )
 
-    assert done.returncode == 0
-    assert done.stdout.startswith("### `mod\\xe8le` at ")
+    assert completed.returncode == 0
+    assert completed.stdout.startswith("### `mod\\xe8le` at ")
 
 
 def test_the_draft_of_a_file_does_not_survive(tmp_path: Path, vendor_url: str) -> None:
-    """Only the files asked for are left, readable as others are."""
+    """Only the requested files remain, with the usual permissions."""
     report = tmp_path / "report.xml"
 
-    toolgauge(*probing(f"{vendor_url}/open/v1", "--junit", str(report)))
+    toolgauge(*probe_arguments(f"{vendor_url}/open/v1", "--junit", str(report)))
 
     mask = os.umask(0)
     os.umask(mask)

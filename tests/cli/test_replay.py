@@ -1,4 +1,4 @@
-"""Recorded runs, played again offline: what is different now has the attempt's name."""
+"""Recorded runs, replayed offline: every difference names its attempt."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from probes.suite.base import DrawnValues, Judgement, Script
 from probes.suite.format_probe import FormatProbe
 from probes.suite.question_builder import QuestionBuilder
 from probes.transcripts import ReplayedAttempt, replay_transcript
-from tests.cli.command_line import probing, toolgauge
+from tests.cli.command_line import probe_arguments, toolgauge
 from tests.simulators.plugin import ROOT
 from transcripts.record import RECORDINGS
 
@@ -39,43 +39,43 @@ sys.exit(main(sys.argv[1:]))
 Lines = list[dict[str, Any]]
 
 
-def recorded(name: str = "openai") -> Lines:
+def read_recording(name: str = "openai") -> Lines:
     text = (SHIPPED / f"{name}.jsonl").read_text(encoding="utf-8")
     return [json.loads(line) for line in text.splitlines()]
 
 
-def different(lines: Lines, **changed: Any) -> dict[str, str]:
-    """The attempts that come out differently, with what is different."""
-    played = replay_transcript([json.dumps(line) for line in lines], **changed)
-    return {one.attempt: one.difference for one in played if one.difference}
+def find_differences(lines: Lines, **replaced: Any) -> dict[str, str]:
+    """The attempts with a different result, and the difference."""
+    attempts = replay_transcript([json.dumps(line) for line in lines], **replaced)
+    return {attempt.attempt: attempt.difference for attempt in attempts if attempt.difference}
 
 
 @pytest.mark.parametrize("recording", RECORDINGS, ids=lambda recording: recording.name)
 def test_the_shipped_transcripts_come_out_as_they_were_recorded(recording: Any) -> None:
     """The regression gate: every path through the library, request by request.
 
-    After a wanted change: `python -m transcripts.record`.
+    After an intended change: `python -m transcripts.record`.
     """
     text = (SHIPPED / f"{recording.name}.jsonl").read_text(encoding="utf-8")
 
-    played = list(replay_transcript(text.splitlines()))
+    attempts = list(replay_transcript(text.splitlines()))
 
-    assert played == [ReplayedAttempt(one.attempt) for one in played]
-    assert {one.attempt.partition("/")[0] for one in played} >= {"format", "streaming"}
+    assert attempts == [ReplayedAttempt(attempt.attempt) for attempt in attempts]
+    assert {attempt.attempt.partition("/")[0] for attempt in attempts} >= {"format", "streaming"}
 
 
 def test_the_shipped_transcripts_stay_small_and_hold_no_key() -> None:
     """They are part of every clone."""
     files = sorted(SHIPPED.glob("*.jsonl"))
 
-    assert [path.stem for path in files] == sorted(one.name for one in RECORDINGS)
+    assert [path.stem for path in files] == sorted(attempt.name for attempt in RECORDINGS)
     assert sum(path.stat().st_size for path in files) < 1_500_000
     assert not any("sim-recording" in path.read_text(encoding="utf-8") for path in files)
 
 
 def test_replay_opens_no_socket() -> None:
-    """The shipped set, with no network to be had at all."""
-    done = subprocess.run(
+    """The shipped transcripts replay without any network."""
+    result = subprocess.run(
         [sys.executable, "-c", OFFLINE, "replay"],
         cwd=ROOT,
         capture_output=True,
@@ -83,38 +83,38 @@ def test_replay_opens_no_socket() -> None:
         check=False,
     )
 
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == ""
-    assert done.stderr.endswith(" attempts played, 0 came out differently.\n")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == ""
+    assert result.stderr.endswith(" attempts played, 0 came out differently.\n")
 
 
 def test_a_run_can_be_recorded_and_played(vendor_url: str, tmp_path: Path) -> None:
-    """Also one that went badly."""
+    """Also a run that failed."""
     path = tmp_path / "run.jsonl"
-    toolgauge(*probing(f"{vendor_url}/with/wrong-enum/open/v1", "--transcript", str(path)))
+    toolgauge(*probe_arguments(f"{vendor_url}/with/wrong-enum/open/v1", "--transcript", str(path)))
 
-    done = toolgauge("replay", str(path))
+    result = toolgauge("replay", str(path))
 
-    assert (done.returncode, done.stdout) == (0, "")
-    assert done.stderr == "11 attempts played, 0 came out differently.\n"
+    assert (result.returncode, result.stdout) == (0, "")
+    assert result.stderr == "11 attempts played, 0 came out differently.\n"
 
 
 def test_attempts_without_a_whole_answer_are_counted_apart(vendor_url: str, tmp_path: Path) -> None:
-    """A connection that broke off is nothing that could be played."""
+    """An attempt whose connection broke cannot be replayed."""
     path = tmp_path / "run.jsonl"
-    toolgauge(*probing(f"{vendor_url}/hostile/cut/v1", "--transcript", str(path)))
+    toolgauge(*probe_arguments(f"{vendor_url}/hostile/cut/v1", "--transcript", str(path)))
 
-    done = toolgauge("replay", str(path))
+    result = toolgauge("replay", str(path))
 
-    assert done.returncode == 0
-    assert done.stderr == (
+    assert result.returncode == 0
+    assert result.stderr == (
         "0 attempts played, 0 came out differently. 11 have no whole answer to play.\n"
     )
 
 
 def test_a_changed_byte_of_an_answer_is_reported() -> None:
-    """Any byte, also one that changes no verdict."""
-    lines = recorded()
+    """Any byte counts, even if no verdict changes."""
+    lines = read_recording()
     reply = lines[1]["exchanges"][0]["reply"]
     place = random.Random(1).randrange(len(reply["chunks"][0]))
     old = reply["chunks"][0]
@@ -122,12 +122,14 @@ def test_a_changed_byte_of_an_answer_is_reported() -> None:
 
     label = lines[1]["exchanges"][0]["label"]
     name = f"{lines[1]['probe']}/{lines[1]['trial']}"
-    assert different(lines) == {name: f"The bytes of the answer {label!r} are not those recorded."}
+    assert find_differences(lines) == {
+        name: f"The bytes of the answer {label!r} are not those recorded."
+    }
 
 
 @dataclass(frozen=True, slots=True)
 class Content(FormatProbe):
-    """A judge that is content with everything."""
+    """A judge that accepts everything."""
 
     @override
     def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
@@ -136,10 +138,14 @@ class Content(FormatProbe):
 
 
 def test_a_changed_judge_is_reported() -> None:
-    """The verdict is another one, and only the attempts of that probe are named."""
-    found = different(recorded("qwen-xml"), probes={**PROBES, "format": Content()})
+    """The verdict differs, and only the attempts of that probe are reported."""
+    differences = find_differences(
+        read_recording("qwen-xml"), probes={**PROBES, "format": Content()}
+    )
 
-    assert found == {f"format/{trial}": 'outcome was "fail" and is "pass".' for trial in (1, 2, 3)}
+    assert differences == {
+        f"format/{trial}": 'outcome was "fail" and is "pass".' for trial in (1, 2, 3)
+    }
 
 
 def test_a_changed_question_is_reported() -> None:
@@ -151,14 +157,16 @@ def test_a_changed_question_is_reported() -> None:
         def draw(self, rng: random.Random) -> DrawnValues:
             return DrawnValues({"message": "another", "tag": "beta"})
 
-    found = different(recorded(), probes={**PROBES, "format": Redrawn()})
+    differences = find_differences(read_recording(), probes={**PROBES, "format": Redrawn()})
 
-    assert found.keys() == {"format/1", "format/2", "format/3"}
-    assert all(text.startswith("In the request 'asked' messages was ") for text in found.values())
+    assert differences.keys() == {"format/1", "format/2", "format/3"}
+    assert all(
+        text.startswith("In the request 'asked' messages was ") for text in differences.values()
+    )
 
 
 class Writing(OpenAIChatAdapter):
-    """Sends a field more."""
+    """Sends one additional field."""
 
     @override
     def write_request(self, call: ModelCall) -> dict[str, JSON]:
@@ -166,7 +174,7 @@ class Writing(OpenAIChatAdapter):
 
 
 class Reading(OpenAIChatAdapter):
-    """Reads no stop reason any more; whole answers only, streams are read elsewhere."""
+    """Reads no stop reason; only for whole answers, streams are read elsewhere."""
 
     @override
     def read_reply(self, body: JSON) -> Reply:
@@ -182,13 +190,13 @@ class Reading(OpenAIChatAdapter):
     ],
 )
 def test_a_changed_adapter_is_reported(adapter: OpenAIChatAdapter, sentence: str) -> None:
-    """Whether it writes or reads differently, all attempts that go through it are named."""
-    lines = recorded()
+    """All attempts that use the adapter are reported, whether it writes or reads differently."""
+    lines = read_recording()
 
-    found = different(lines, adapters=lambda provider: adapter)
+    differences = find_differences(lines, adapters=lambda provider: adapter)
 
-    assert found.keys() == {f"{line['probe']}/{line['trial']}" for line in lines[1:]}
-    assert all(text.endswith(sentence) for text in found.values())
+    assert differences.keys() == {f"{line['probe']}/{line['trial']}" for line in lines[1:]}
+    assert all(text.endswith(sentence) for text in differences.values())
 
 
 def _without_attempts(lines: Lines) -> None:
@@ -225,16 +233,16 @@ def test_a_transcript_that_cannot_be_played_is_wrong_usage(
     spoil: Callable[[Lines], None], sentence: str, tmp_path: Path
 ) -> None:
     """Exit 2 with the file and what is wrong with it."""
-    lines, path = recorded(), tmp_path / "spoilt.jsonl"
+    lines, path = read_recording(), tmp_path / "spoilt.jsonl"
     spoil(lines)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
-    done = toolgauge("replay", str(path))
+    result = toolgauge("replay", str(path))
 
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"toolgauge replay: {path}: ")
-    assert sentence in done.stderr
-    assert "Traceback" not in done.stderr
+    assert result.returncode == 2
+    assert result.stderr.startswith(f"toolgauge replay: {path}: ")
+    assert sentence in result.stderr
+    assert "Traceback" not in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -248,23 +256,23 @@ def test_a_transcript_that_cannot_be_played_is_wrong_usage(
     ],
 )
 def test_rubbish_inside_of_an_attempt_is_a_difference(wrong: dict[str, JSON]) -> None:
-    """It never ends in a traceback."""
-    lines = recorded()
+    """Invalid data never causes a traceback."""
+    lines = read_recording()
     lines[1] |= wrong
 
-    assert list(different(lines)) == [f"{lines[1]['probe']}/{lines[1]['trial']}"]
+    assert list(find_differences(lines)) == [f"{lines[1]['probe']}/{lines[1]['trial']}"]
 
 
 def test_a_folder_without_transcripts_is_wrong_usage(tmp_path: Path) -> None:
-    """A gate that nobody passes through is open."""
-    done = toolgauge("replay", str(tmp_path))
+    """Without transcripts the gate would pass without a check."""
+    result = toolgauge("replay", str(tmp_path))
 
-    assert done.returncode == 2
-    assert f"There is no transcript (*.jsonl) in {tmp_path}." in done.stderr
+    assert result.returncode == 2
+    assert f"There is no transcript (*.jsonl) in {tmp_path}." in result.stderr
 
 
 def test_files_that_are_missing_or_no_text_are_wrong_usage(tmp_path: Path) -> None:
-    """With the name of the file."""
+    """The message names the file."""
     noise = tmp_path / "noise.jsonl"
     noise.write_bytes(b"\xff\xfe\x00")
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import pytest
 from typing_extensions import override
 
-from cli.selfcheck.command import check
+from cli.selfcheck.command import check_probes
 from cli.selfcheck.expected_failures import CASES, Case
 from cli.selfcheck.suite_faults import SELFCHECK_FAULTS
 from probes.outcomes import Finding, Metric, Outcome
@@ -26,7 +26,7 @@ CHECKS = list(dict.fromkeys((case.probe, case.finding, case.says) for case in CA
 
 @dataclass(frozen=True, slots=True)
 class Blind:
-    """A probe whose judge lost the check that a case names."""
+    """A probe whose judge misses the check of a case."""
 
     probe: Probe
     case: Case
@@ -64,9 +64,9 @@ class Blind:
 
     def script(self, drawn: DrawnValues, setting: QuestionBuilder) -> Script:
         judged = yield from self.probe.script(drawn, setting)
-        seen = tuple(finding for finding in judged.findings if not self._overlooks(finding))
-        outcome = judged.outcome if seen else Outcome.PASS
-        return replace(judged, findings=seen, outcome=outcome)
+        findings = tuple(finding for finding in judged.findings if not self._overlooks(finding))
+        outcome = judged.outcome if findings else Outcome.PASS
+        return replace(judged, findings=findings, outcome=outcome)
 
     def _overlooks(self, finding: Finding) -> bool:
         return finding.kind is self.case.finding and self.case.says in finding.message
@@ -79,18 +79,18 @@ def selfcheck_url() -> Iterator[str]:
         yield url
 
 
-def rows(check_: tuple[str, str, str]) -> Sequence[Case]:
+def find_cases(check_: tuple[str, str, str]) -> Sequence[Case]:
     return [case for case in CASES if (case.probe, case.finding, case.says) == check_]
 
 
 def test_every_probe_can_tell() -> None:
     """Exit 0; each probe passes the healthy vendors and fails every fault of its rows."""
-    done = toolgauge("selfcheck")
+    result = toolgauge("selfcheck")
 
-    told = json.loads(done.stdout)["probes"]
-    assert done.returncode == 0, done.stderr
-    assert {probe["probe"] for probe in told if probe["tells"]} == PROBES.keys()
-    assert all(probe["checks"] > 3 for probe in told)
+    probes = json.loads(result.stdout)["probes"]
+    assert result.returncode == 0, result.stderr
+    assert {probe["probe"] for probe in probes if probe["tells"]} == PROBES.keys()
+    assert all(probe["checks"] > 3 for probe in probes)
 
 
 @pytest.mark.anyio
@@ -98,21 +98,21 @@ def test_every_probe_can_tell() -> None:
 async def test_a_probe_that_lost_a_check_is_named(
     lost: tuple[str, str, str], selfcheck_url: str
 ) -> None:
-    """Take one check out of one judge, and the self-check is red for that probe."""
-    cases = rows(lost)
-    blind = Blind(PROBES[lost[0]], cases[0])
+    """Without one check of its judge, a probe fails the self-check."""
+    cases = find_cases(lost)
+    probe = Blind(PROBES[lost[0]], cases[0])
 
-    (checked,) = await check(selfcheck_url, cases, {lost[0]: blind})
+    (check,) = await check_probes(selfcheck_url, cases, {lost[0]: probe})
 
-    assert checked.probe == lost[0]
-    assert len(checked.troubles) == len(cases)
-    assert all(f"it must find {lost[1]}" in trouble for trouble in checked.troubles)
+    assert check.probe == lost[0]
+    assert len(check.troubles) == len(cases)
+    assert all(f"it must find {lost[1]}" in trouble for trouble in check.troubles)
 
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("name", PROBES)
 async def test_a_probe_that_fails_the_healthy_is_named(name: str, selfcheck_url: str) -> None:
-    """A judge that finds fault with everything cannot tell either."""
+    """A judge that fails every answer fails the self-check too."""
 
     class Grim(Blind):
         @override
@@ -122,14 +122,14 @@ async def test_a_probe_that_fails_the_healthy_is_named(name: str, selfcheck_url:
 
     case = next(case for case in CASES if case.probe == name)
 
-    (checked,) = await check(selfcheck_url, [case], {name: Grim(PROBES[name], case)})
+    (checked,) = await check_probes(selfcheck_url, [case], {name: Grim(PROBES[name], case)})
 
     assert any("does not pass the healthy vendor" in trouble for trouble in checked.troubles)
 
 
 @pytest.mark.anyio
 async def test_a_probe_without_a_fault_is_named(selfcheck_url: str) -> None:
-    """What nobody ever saw fail is not known to be able to."""
-    (checked,) = await check(selfcheck_url, [], {"format": PROBES["format"]})
+    """A probe that no fault fails is not proved to be able to fail."""
+    (checked,) = await check_probes(selfcheck_url, [], {"format": PROBES["format"]})
 
     assert checked.troubles == ["There is no fault that it must find."]

@@ -34,11 +34,11 @@ def translate(text: str, source: str, target: str) -> subprocess.CompletedProces
 
 
 def test_a_request_is_written_in_another_format() -> None:
-    """The body stands on standard output, ready to be sent."""
-    done = translate(json.dumps(REQUEST), "openai", "anthropic")
+    """The body is printed to standard output, ready to be sent."""
+    result = translate(json.dumps(REQUEST), "openai", "anthropic")
 
-    body = json.loads(done.stdout)
-    assert done.returncode == 0
+    body = json.loads(result.stdout)
+    assert result.returncode == 0
     assert body["messages"][1]["content"][-1]["input"] == {"a": 1}
     assert body["messages"][2]["content"][0]["tool_use_id"] == "call_1"
 
@@ -53,12 +53,12 @@ def test_what_is_lost_is_said() -> None:
         {"role": "user", "content": [result]},
     ]
 
-    done = translate(
+    completed = translate(
         json.dumps({"model": "m", "max_tokens": 9, "messages": turns}), "anthropic", "openai"
     )
 
-    assert json.loads(done.stdout)["messages"][2]["content"] == "Error: no"
-    assert "loss: error_flag at " in done.stderr
+    assert json.loads(completed.stdout)["messages"][2]["content"] == "Error: no"
+    assert "loss: error_flag at " in completed.stderr
 
 
 def test_a_body_that_is_not_of_the_format_is_refused() -> None:
@@ -72,10 +72,10 @@ def test_a_body_that_is_not_of_the_format_is_refused() -> None:
 
 
 def test_every_wire_format_can_be_named() -> None:
-    """The choices of the command are the formats there are."""
+    """The choices of the command are all formats of the library."""
     from probes.adapters import FORMATS
 
-    done = translate("{}", "nothing", "openai")
+    result = translate("{}", "nothing", "openai")
 
-    assert done.returncode == 2
-    assert all(f"'{name}'" in done.stderr or name in done.stderr for name in FORMATS)
+    assert result.returncode == 2
+    assert all(f"'{name}'" in result.stderr or name in result.stderr for name in FORMATS)

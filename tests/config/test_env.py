@@ -15,7 +15,7 @@ from config import env
 def test_a_duration_is_a_number_with_a_unit(
     monkeypatch: pytest.MonkeyPatch, text: str, seconds: float
 ) -> None:
-    """Durations carry their unit, so that nobody has to guess it."""
+    """Durations carry their unit."""
     monkeypatch.setenv("WAIT", text)
 
     assert env.env_duration("WAIT", default="1s") == timedelta(seconds=seconds)
@@ -25,7 +25,7 @@ def test_a_duration_is_a_number_with_a_unit(
 def test_a_bad_duration_stops_the_start_and_names_the_variable(
     monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
-    """A wrong value is found at the start, not an hour later."""
+    """A wrong value is reported at the start, not an hour later."""
     monkeypatch.setenv("WAIT", text)
 
     with pytest.raises(ImproperlyConfigured, match="WAIT must be a duration"):
@@ -54,7 +54,7 @@ def test_false_is_false(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_secret_may_stand_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """NAME_FILE is read where NAME is not set; neither set is an error that names both."""
+    """NAME_FILE is read if NAME is not set; neither set is an error that names both."""
     with pytest.raises(ImproperlyConfigured, match="Set TOKEN, or TOKEN_FILE"):
         env.env_secret("TOKEN")
 
@@ -76,7 +76,7 @@ def test_a_database_url_may_have_quoted_parts(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_database_that_falls_silent_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a limit the network would take a quarter of an hour; the address may set its own."""
+    """Without a limit a dead network would block for 15 minutes; the URL can set its own."""
     monkeypatch.setenv("DB", "postgresql://me@db.example/tool?connect_timeout=3")
 
     options = env.env_database("DB", default="")["OPTIONS"]
@@ -87,7 +87,7 @@ def test_a_database_that_falls_silent_is_noticed(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("text", ["mysql://a/b", "postgresql://host", "nonsense"])
 def test_another_database_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    """Only Postgres will do, and the message shows the form."""
+    """Only Postgres is accepted, and the message shows the format."""
     monkeypatch.setenv("DB", text)
 
     with pytest.raises(ImproperlyConfigured, match="postgresql://user"):

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from config.logs import HIDDEN, logging_config
+from config.logs import REDACTED, logging_config
 
 CANARY = "sk-canary-0123456789abcdef"
 
 
 @pytest.fixture
 def lines() -> Iterator[io.StringIO]:
-    """What a process with our logging would write."""
+    """The lines that a process with our logging writes."""
     from django.conf import settings
 
     out = io.StringIO()
@@ -33,11 +33,11 @@ def lines() -> Iterator[io.StringIO]:
     "key", ["authorization", "api_key", "password", "cookie", "prompt", "body"]
 )
 def test_values_under_telling_names_are_hidden(lines: io.StringIO, key: str) -> None:
-    """Whatever stands under such a name does not reach the log, however deep."""
+    """Values under such a key do not reach the log, at any depth."""
     structlog.get_logger().info("call", **{key: "plain words"}, facts={key: "plain words"})
 
     line = json.loads(lines.getvalue())
-    assert line[key] == line["facts"][key] == HIDDEN
+    assert line[key] == line["facts"][key] == REDACTED
 
 
 @pytest.mark.parametrize(
@@ -50,28 +50,28 @@ def test_values_under_telling_names_are_hidden(lines: io.StringIO, key: str) -> 
     ],
 )
 def test_secrets_inside_a_sentence_are_hidden(lines: io.StringIO, text: str) -> None:
-    """Known forms of secrets are blanked wherever they turn up, in our lines and in others'."""
+    """Known forms of secrets are redacted everywhere, in our lines and in those of libraries."""
     structlog.get_logger().warning("problem", error=text)
     logging.getLogger("someone.else").error("problem: %s", text)
 
     assert CANARY not in lines.getvalue()
-    assert lines.getvalue().count(HIDDEN) == 2
+    assert lines.getvalue().count(REDACTED) == 2
 
 
 def test_the_web_process_hides_them_too() -> None:
-    """A form that was refused is logged with its address, which may be a link that still works."""
+    """A refused form is logged with its URL, which may be a link that still works."""
     address = "/invitations/tg_invite_0123456789abcdef/"
     program = f"import config.asgi, logging; logging.getLogger('django').warning('no: {address}')"
     run = [sys.executable, "-c", program]
 
-    said = subprocess.run(run, capture_output=True, text=True, check=True).stderr
+    log = subprocess.run(run, capture_output=True, text=True, check=True).stderr
 
-    assert f"/invitations/{HIDDEN}/" in said
-    assert "0123456789abcdef" not in said
+    assert f"/invitations/{REDACTED}/" in log
+    assert "0123456789abcdef" not in log
 
 
 def test_a_secret_in_a_traceback_is_hidden(lines: io.StringIO) -> None:
-    """Exceptions carry values too."""
+    """Tracebacks are redacted too."""
     try:
         raise ValueError(f"cannot use {CANARY}")
     except ValueError:

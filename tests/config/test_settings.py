@@ -26,7 +26,7 @@ def manage(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_production_start_passes_the_deployment_check() -> None:
-    """`check --deploy` has nothing to say."""
+    """`check --deploy` reports nothing."""
     checked = manage("check", "--deploy", "--fail-level", "WARNING")
 
     assert checked.returncode == 0, checked.stderr
@@ -42,7 +42,7 @@ def test_plain_http_is_refused_for_any_other_machine() -> None:
 
 
 def test_a_missing_secret_key_is_named() -> None:
-    """No default stands in for a secret outside debug."""
+    """Outside debug mode, a secret has no default."""
     checked = manage("check", SECRET_KEY="", SECRET_KEY_FILE="")
 
     assert checked.returncode != 0
@@ -50,7 +50,7 @@ def test_a_missing_secret_key_is_named() -> None:
 
 
 def test_every_variable_is_in_the_example_file() -> None:
-    """`.env.example` lists what settings read, and nothing else but compose's own."""
+    """`.env.example` lists the variables of settings and of compose, and no others."""
     code = (ROOT / "config/settings.py").read_text()
     read = set(re.findall(r'env_\w+\(\s*"([A-Z_]+)"', code))
     listed = set(re.findall(r"^([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE))

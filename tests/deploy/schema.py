@@ -6,7 +6,7 @@ from typing import Any
 
 STRING = {"type": "string"}
 STRINGS = {"type": "array", "items": STRING, "uniqueItems": True}
-WORDS = {"type": "array", "items": STRING, "minItems": 1}
+COMMAND_LINE = {"type": "array", "items": STRING, "minItems": 1}
 DURATION = {"type": "string", "pattern": r"^(\d+(\.\d+)?(us|ms|s|m|h))+$"}
 
 
@@ -44,7 +44,7 @@ SERVICE = _object(
     {
         "build": STRING,
         "image": STRING,
-        "command": WORDS,
+        "command": COMMAND_LINE,
         "environment": {"type": "object", "additionalProperties": STRING},
         "user": {"type": "string", "pattern": r"^\d+(:\d+)?$"},
         "init": {"type": "boolean"},

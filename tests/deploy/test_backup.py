@@ -1,4 +1,4 @@
-"""Backup and restore as docs/operations.md tells it."""
+"""Backup and restore as docs/operations.md describes it."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def address(database: str) -> str:
 
 
 def counts(database: str) -> dict[str, int]:
-    """How many rows every table has, partitions by themselves."""
+    """The number of rows per table; each partition counts separately."""
     counted = {}
-    with psycopg.connect(address(database)) as there:
-        for (name,) in there.execute(TABLES).fetchall():
+    with psycopg.connect(address(database)) as session:
+        for (name,) in session.execute(TABLES).fetchall():
             query = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(name))
-            row = there.execute(query).fetchone()
+            row = session.execute(query).fetchone()
             counted[name] = int(row[0]) if row else -1
     return counted
 
@@ -65,7 +65,7 @@ def restored(tmp_path: Path) -> Iterator[str]:
 def test_a_restored_backup_has_everything_and_goes_on(
     restored: str, tmp_path: Path, vendor_url: str
 ) -> None:
-    """Rows, partitions and sequences are the same; keys open; a waiting run is carried out."""
+    """Rows, partitions and sequences are the same; keys decrypt; a waiting run is executed."""
     endpoint = make_endpoint(base_url=f"{vendor_url}/open/v1", model="sim-steady")
     credentials.store_key(endpoint, Secret("sim-key-0123456789"))
     schedule.schedule_due()
@@ -96,8 +96,8 @@ def test_a_restored_backup_has_everything_and_goes_on(
 
 
 def finished_in(database: str) -> int:
-    with psycopg.connect(address(database)) as there:
-        row = there.execute(
+    with psycopg.connect(address(database)) as session:
+        row = session.execute(
             "SELECT count(*) FROM dashboard_run WHERE state = 'finished'"
         ).fetchone()
     return int(row[0]) if row else 0

@@ -14,9 +14,9 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 TEXT = (ROOT / "docker-compose.yml").read_text()
 FILE: dict[str, Any] = yaml.safe_load(TEXT)
 SERVICES: dict[str, dict[str, Any]] = FILE["services"]
-OURS = {name: service for name, service in SERVICES.items() if "build" in service}
+OUR_SERVICES = {name: service for name, service in SERVICES.items() if "build" in service}
 # Their images change to a user of their own before the server starts.
-OFFICIAL = {"postgres:18", "valkey/valkey:9"}
+OFFICIAL_IMAGES = {"postgres:18", "valkey/valkey:9"}
 VARIABLE = re.compile(r"(?<!\$)\$\{([A-Z_]+)(:?[-?][^}]*)?\}")
 
 
@@ -44,12 +44,12 @@ def test_no_service_runs_as_root(name: str) -> None:
     """A service names its user, or is an official image that drops root by itself."""
     service = SERVICES[name]
 
-    assert str(service.get("user", "0")).split(":")[0] != "0" or service["image"] in OFFICIAL
+    assert str(service.get("user", "0")).split(":")[0] != "0" or service["image"] in OFFICIAL_IMAGES
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
 def test_service_is_checked_or_ends_by_itself(name: str) -> None:
-    """Whatever keeps running has a health check; what others wait for to end needs none."""
+    """Every long-running service has a health check; one-off commands need none."""
     check = SERVICES[name]["healthcheck"]
 
     assert check == {"disable": True} if name == "migrate" else "test" in check
@@ -64,10 +64,10 @@ def test_nothing_starts_before_the_tables_are_there(name: str) -> None:
     assert waits_for["postgres"] == waits_for["redis"] == {"condition": "service_healthy"}
 
 
-@pytest.mark.parametrize("name", sorted(OURS))
+@pytest.mark.parametrize("name", sorted(OUR_SERVICES))
 def test_our_containers_cannot_write_to_their_image(name: str) -> None:
-    """A part that is broken into can change nothing but its temporary folder."""
-    service = OURS[name]
+    """A compromised service can change only its temporary folder."""
+    service = OUR_SERVICES[name]
 
     assert service["read_only"] is True
     assert service["tmpfs"] == ["/tmp"]
@@ -83,7 +83,7 @@ def test_no_secret_is_written_down(name: str) -> None:
 
 
 def test_every_variable_is_explained() -> None:
-    """`.env.example` has a line for each variable that the file reads."""
+    """`.env.example` lists every variable that the file reads."""
     used = {match[1] for match in VARIABLE.finditer(TEXT)}
     explained = re.findall(r"^#? ?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
 
@@ -91,7 +91,7 @@ def test_every_variable_is_explained() -> None:
 
 
 def test_messages_survive_and_are_never_evicted() -> None:
-    """Redis writes what it holds to its volume, and refuses rather than forgets."""
+    """Redis persists its data to its volume, and refuses writes rather than evicting."""
     command = " ".join(SERVICES["redis"]["command"])
 
     assert "--appendonly yes" in command
@@ -100,14 +100,14 @@ def test_messages_survive_and_are_never_evicted() -> None:
 
 
 def test_named_volumes_are_declared() -> None:
-    """Data lies in volumes that outlive the containers."""
+    """Data is in volumes that outlive the containers."""
     named = {entry.split(":")[0] for s in SERVICES.values() for entry in s.get("volumes", [])}
 
     assert named == set(FILE["volumes"])
 
 
 def test_worker_gives_its_runs_back_in_time() -> None:
-    """On a stop the worker ends at once and has a minute to hand back what it holds."""
+    """On a stop the worker shuts down at once and has a minute to return its runs."""
     worker = SERVICES["worker"]
 
     assert worker["environment"]["REMAP_SIGTERM"] == "SIGQUIT"

@@ -24,9 +24,9 @@ def test_image_does_not_run_as_root() -> None:
 
 
 def test_image_takes_only_what_is_listed() -> None:
-    """The build sees no data, history or secrets: all is left out but the named folders."""
-    taken = {line.removeprefix("!") for line in IGNORED if line.startswith("!")}
+    """The build context has no data, history or secrets: only the listed folders."""
+    included = {line.removeprefix("!") for line in IGNORED if line.startswith("!")}
 
     assert IGNORED[1] == "*"
-    assert taken.isdisjoint({".env", ".git", "var", ".venv", "tests"})
-    assert all((ROOT / name).exists() for name in taken)
+    assert included.isdisjoint({".env", ".git", "var", ".venv", "tests"})
+    assert all((ROOT / name).exists() for name in included)

@@ -7,7 +7,7 @@ from django.utils import translation
 
 
 @pytest.fixture(autouse=True)
-def _english_again() -> Iterator[None]:
-    """A request leaves its language with the thread, which the next test would speak."""
+def _reset_language() -> Iterator[None]:
+    """A request sets the language of the thread, which the next test would inherit."""
     yield
     translation.deactivate()

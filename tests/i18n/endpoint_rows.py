@@ -1,4 +1,4 @@
-"""Endpoints in every state that their pages tell apart."""
+"""Endpoints in every state that their pages distinguish."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from tests.factories import make_endpoint, make_finished_run
 OTHERS = ("idle-one", "spent-one", "fresh-one", "weak-one", "calm-one", "full-one", "gone-one")
 
 
-def make_others(person: User) -> list[Incident]:
-    """Endpoints beside the usual ones; returns the incidents that ended."""
+def make_other_endpoints(person: User) -> list[Incident]:
+    """Create endpoints in other states; returns the ended incidents."""
     make_endpoint(slug="idle-one", model="zeta-1", enabled=False, key=None)
     priced = {"price_input": Decimal(1), "price_output": Decimal(2), "currency": "USD"}
     spent = make_endpoint(
@@ -44,14 +44,14 @@ def make_others(person: User) -> list[Incident]:
     )
     Spend.objects.create(endpoint=spent, day=timezone.now().date(), requests=1, tokens=1)
     make_endpoint(slug="fresh-one", model="zeta-1", key=Secret("zeta-1"))
-    _weak()
+    _make_weak_endpoint()
     make_trusted_endpoint(slug="full-one", model="zeta-1", provider="ollama")
-    _stepped_back()
-    return [*_calm(person)]
+    _make_stepped_back_endpoint()
+    return [*_make_recovered_endpoints(person)]
 
 
-def tell_changes(endpoint: Endpoint, run: Run, person: User) -> None:
-    """What they changed and what we changed, before the run."""
+def record_changes(endpoint: Endpoint, run: Run, person: User) -> None:
+    """Record changes of the endpoint and of its settings, before the run."""
     for fact, before in (("server", "zeta-1"), ("model", ""), ("chat_template_hash", "zeta-1")):
         FingerprintChange.objects.create(
             profile=run.profile, run=run, fact=fact, before=before, after="steady-one", at=Now()
@@ -63,7 +63,7 @@ def tell_changes(endpoint: Endpoint, run: Run, person: User) -> None:
     notes.add_note(endpoint, at=None, text="zeta-1", link="https://zeta-1/x", by=person)
 
 
-def _weak() -> None:
+def _make_weak_endpoint() -> None:
     """Below the gate from the start."""
     weak = make_endpoint(slug="weak-one", model="zeta-1")
     at = timezone.now() - timedelta(days=1)
@@ -71,17 +71,17 @@ def _weak() -> None:
         watch_run(weak, 9, at=at + timedelta(hours=hours))
 
 
-def _stepped_back() -> None:
-    gone = make_endpoint(slug="gone-one", model="zeta-1")
-    make_finished_run(gone, at=timezone.now() - timedelta(days=9))
-    Profile.objects.filter(endpoint=gone).update(
+def _make_stepped_back_endpoint() -> None:
+    endpoint = make_endpoint(slug="gone-one", model="zeta-1")
+    make_finished_run(endpoint, at=timezone.now() - timedelta(days=9))
+    Profile.objects.filter(endpoint=endpoint).update(
         stage="rolled_back", verified_at="2026-01-01T00:00Z"
     )
-    resolve_policy(gone)
+    resolve_policy(endpoint)
 
 
-def _calm(person: User) -> list[Incident]:
-    """Incidents that ended in each way."""
+def _make_recovered_endpoints(person: User) -> list[Incident]:
+    """Incidents with each kind of end."""
     calm = make_endpoint(slug="calm-one", model="zeta-1")
     incident = degrade(calm)
     detection.acknowledge_incident(incident, by=person, note="zeta-1")

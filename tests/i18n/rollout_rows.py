@@ -1,4 +1,4 @@
-"""Requests of every kind and end, for the pages of rollouts."""
+"""Requests of every kind and state, for the pages of rollouts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from tests.dashboard.rollouts.profile_builders import (
 )
 from tests.factories import make_person
 
-# Names, and formats of calls: what an adapter is called.
+# Names, and call formats as adapters are named.
 DATA = ("swapped-one", "ready-one", "bob", "chief", "b" * 12, "json_text", "openai")
 
 
-def make(person: User) -> tuple[list[int], int]:
-    """The ids of the requests, the first two of which wait, and a mode that is pinned."""
+def make_requests(person: User) -> tuple[list[int], int]:
+    """The ids of the requests, the first two of which are pending, and a pinned mode."""
     bob = make_person("bob", Role.OPERATOR, Role.APPROVER)
     ease_gates()
     make_ready(slug="ready-one")
@@ -39,9 +39,9 @@ def make(person: User) -> tuple[list[int], int]:
     RolloutRequest.objects.filter(pk=ended[-1].pk).update(expires_at=Now() - timedelta(hours=1))
     rollout_requests.expire_requests()
     ended.append(make_request(swapped, bob, "zeta-1"))
-    held = swapped.profile_in_force
-    pinned = modes.switch_on(held, Mode.NO_TOOLS, by=bob, reason="zeta-1", pinned=True)
+    profile = swapped.profile_in_force
+    pinned = modes.switch_on(profile, Mode.NO_TOOLS, by=bob, reason="zeta-1", pinned=True)
     unpin = rollout_requests.request_unpin(pinned, by=bob, reason="zeta-1")
-    other = modes.switch_on(held, Mode.NO_PARALLEL, by=bob, reason="zeta-1", pinned=True)
+    other = modes.switch_on(profile, Mode.NO_PARALLEL, by=bob, reason="zeta-1", pinned=True)
     waiting = [make_request(swapped, bob, "zeta-1"), unpin]
     return [request.pk for request in (*waiting, *ended)], other.pk

@@ -1,4 +1,4 @@
-"""One of everything that pages show, so that every text of theirs has a reason to be there."""
+"""One of everything that pages show, so that every text of theirs occurs."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ from tests.dashboard.notifications.builders import make_notice, make_webhook
 from tests.dashboard.system.builders import make_old_worker
 from tests.factories import make_endpoint, make_person
 from tests.i18n import endpoint_rows, rollout_rows, run_rows
-from tests.security.people import with_app
+from tests.security.people import add_app
 
-# Names that people, vendors and machines gave: the same in every language.
+# Names of people, vendors and machines: the same in every language.
 DATA = (
     *("alice", "steady-one", "steady-two", "well-one", "zeta-1", "tool-probe-v1", "host-1"),
     *endpoint_rows.OTHERS,
     *rollout_rows.DATA,
-    # Codes, and what Python says of text that is no JSON.
+    # Codes, and Python's messages about invalid JSON.
     *(mode.value for mode in Mode),
     *(*FIELDS, KEY_FIELD, "version", "endpoints", "/api/v1/openapi.json"),
     *("openai", "'model'", "new", "Bash", "Claude Code", "https", "opanai", "zeta", "steady"),
@@ -94,27 +94,27 @@ class Rows:
         return run_rows.TRIALS
 
 
-def make(person: User) -> Rows:
-    endpoint = _endpoint("steady-one", 3)
-    _endpoint("steady-two", 0)
-    ended = endpoint_rows.make_others(person)
+def make_rows(person: User) -> Rows:
+    endpoint = _make_endpoint("steady-one", 3)
+    _make_endpoint("steady-two", 0)
+    ended = endpoint_rows.make_other_endpoints(person)
     incident = degrade(endpoint)
     run, stopped = run_rows.make_runs(endpoint, person)
-    endpoint_rows.tell_changes(endpoint, run, person)
+    endpoint_rows.record_changes(endpoint, run, person)
     switch = modes.switch_on(
         endpoint.profile, Mode.NO_PARALLEL, reason="zeta-1", by=person, lasts=timedelta(hours=8)
     )
     tool_rules.add_rule(pattern="steady-*", risk=Risk.WRITE, note="zeta-1", by=person)
     rule = tool_rules.add_rule(pattern="zeta-*", risk=Risk.READ, note="", by=person)
     make_old_worker("host-1", timedelta(hours=2))
-    window = _windows(endpoint, person)
-    webhook, delivery = _deliveries(endpoint, person)
-    grant = make_person("steady-one", Role.VIEWER, team=_teams(person)).grants.get()
-    requests, pinned = rollout_rows.make(person)
+    window = _make_windows(endpoint, person)
+    webhook, delivery = _make_deliveries(endpoint, person)
+    grant = make_person("steady-one", Role.VIEWER, team=_make_teams(person)).grants.get()
+    requests, pinned = rollout_rows.make_requests(person)
     return Rows(
         endpoint=endpoint,
         run=run,
-        active=run_rows.make_active(Endpoint.objects.get(slug="steady-two"), person),
+        active=run_rows.make_active_run(Endpoint.objects.get(slug="steady-two"), person),
         stopped=stopped,
         incident=incident,
         ended=ended,
@@ -125,40 +125,40 @@ def make(person: User) -> Rows:
         me=person.pk,
         person=grant.person_id,
         rule=rule.pk,
-        token=_tokens(person),
+        token=_make_tokens(person),
         webhook=webhook,
         delivery=delivery,
         team=Team.objects.get(name="zeta-1").pk,
         grant=grant.pk,
-        invitation=_invitation(person),
-        factor=_factor(person),
+        invitation=_make_invitation(person),
+        factor=_make_factor(person),
         requests=requests,
         pinned=pinned,
         entry=AuditEntry.objects.latest("id").pk,
     )
 
 
-def _factor(person: User) -> int:
-    with_app(person)
-    return int(second_factor.of(person).get().pk)
+def _make_factor(person: User) -> int:
+    add_app(person)
+    return int(second_factor.find_factors(person).get().pk)
 
 
-def _endpoint(slug: str, failures: int) -> Endpoint:
-    made = make_endpoint(slug=slug, model="zeta-1", options={"zeta": 1}, daily_requests=500)
+def _make_endpoint(slug: str, failures: int) -> Endpoint:
+    endpoint = make_endpoint(slug=slug, model="zeta-1", options={"zeta": 1}, daily_requests=500)
     at = timezone.now() - timedelta(hours=2)
     partitions.ensure_months([at.date()], parents=partitions.ROLLUPS)
     RollupHour.objects.create(
-        profile_id=made.profile.pk,
+        profile_id=endpoint.profile.pk,
         metric=PLACES[Metric.PARSE_SUCCESS],
         lane=PROBE,
         bucket=at.replace(minute=0, second=0, microsecond=0),
         trials=10,
         failures=failures,
     )
-    Profile.objects.filter(endpoint=made).update(
+    Profile.objects.filter(endpoint=endpoint).update(
         capabilities=_capabilities(), fingerprint=dict.fromkeys(("via", "models_hash"), "zeta-1")
     )
-    return made
+    return endpoint
 
 
 def _capabilities() -> dict[str, Any]:
@@ -180,9 +180,9 @@ def _capabilities() -> dict[str, Any]:
     return {name: {"value": value, **_FIGURES} for name, value in values.items()}
 
 
-def _windows(endpoint: Endpoint, person: User) -> int:
+def _make_windows(endpoint: Endpoint, person: User) -> int:
     now = timezone.now()
-    running, _, over = (
+    active, _, over = (
         maintenance.plan_window(
             endpoint=of,
             starts_at=now + timedelta(hours=begins),
@@ -193,18 +193,18 @@ def _windows(endpoint: Endpoint, person: User) -> int:
         for begins, ends, of in ((-1, 1, endpoint), (2, 3, None), (4, 5, endpoint))
     )
     maintenance.cancel_window(over, by=person)
-    return running.pk
+    return active.pk
 
 
-def _teams(person: User) -> Team:
+def _make_teams(person: User) -> Team:
     team = teams.create_team(name="zeta-1", by=person)
     teams.move_endpoints([Endpoint.objects.get(slug="steady-two")], team=team, by=person)
     teams.create_team(name="steady-two", by=person)
     return team
 
 
-def _invitation(person: User) -> str:
-    """One link that waits, and people who were invited otherwise."""
+def _make_invitation(person: User) -> str:
+    """One open link, and invited people in other states."""
     rights = InvitedRights(roles=[Role.OPERATOR, Role.APPROVER])
     waits, late = (
         people.invite_person(username=name, email="zeta-1@host-1.test", rights=rights, by=person)
@@ -214,29 +214,29 @@ def _invitation(person: User) -> str:
     return waits.text
 
 
-def _tokens(person: User) -> str:
-    made = [
+def _make_tokens(person: User) -> str:
+    issued = [
         tokens.issue_token(name="zeta-1", scopes=["read"], lasts=lasts, by=person).token
         for lasts in (None, timedelta(days=30), timedelta(days=90))
     ]
-    tokens.revoke_token(made[2])
-    made[1].expires_at = Now() - timedelta(days=1)
-    made[1].save(update_fields=["expires_at"])
-    return made[0].prefix
+    tokens.revoke_token(issued[2])
+    issued[1].expires_at = Now() - timedelta(days=1)
+    issued[1].save(update_fields=["expires_at"])
+    return issued[0].prefix
 
 
-def _deliveries(endpoint: Endpoint, person: User) -> tuple[Channel, int]:
+def _make_deliveries(endpoint: Endpoint, person: User) -> tuple[Channel, int]:
     webhook = make_webhook("https://zeta-1/hook", name="zeta-1").channel
     off = make_webhook("https://zeta-1/hook", name="steady-two", enabled=False).channel
     channels.send_test(webhook, by=person)
     notices = [make_notice(endpoint, title="zeta-1") for _ in range(2)]
     for state in Delivery.State.values:
-        made = Delivery.objects.create(
+        delivery = Delivery.objects.create(
             channel=off if state == "dropped" else webhook,
             state=state,
             tries=1,
             last_error="zeta-1",
             webhook_id=uuid.uuid4(),
         )
-        made.notices.set(notices)
+        delivery.notices.set(notices)
     return webhook, Delivery.objects.get(state="sent").pk

@@ -1,4 +1,4 @@
-"""Runs in every state, and attempts with all that a page can tell about one."""
+"""Runs in every state, and attempts with everything that a page can show."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.dashboard.runs.exchange.builders import (
 from tests.factories import make_attempt, make_finished_run, make_run
 
 _FINDING = {"kind": "leaked_call", "message": "zeta-1", "path": "$.calls[0]"}
-# As they are stored: a page tells those that it knows.
+# As they are stored: a page translates the ones that it knows.
 REASONS = (
     "cancelled by alice",
     "the worker stopped answering",
@@ -43,7 +43,7 @@ TRIALS = (1, 2, 3, 4, 5)
 
 
 def make_runs(endpoint: Endpoint, person: User) -> tuple[Run, list[Run]]:
-    """The run to look into, and those that came to nothing."""
+    """A finished run, and runs without a verdict."""
     at = timezone.now()
     good = make_finished_run(endpoint, passed=1, at=at - timedelta(hours=5), suite_version="v0")
     call = build_call(input={"message": "hello there", "tag": "alpha"}, raw='{"tag": "alpha"}')
@@ -76,15 +76,15 @@ def make_runs(endpoint: Endpoint, person: User) -> tuple[Run, list[Run]]:
         input_tokens=5,
         output_tokens=5,
     )
-    _attempts(run)
+    _make_attempts(run)
     return run, stopped
 
 
-def make_active(endpoint: Endpoint, person: User) -> Run:
-    """A run under way, far enough to tell when it ends."""
-    begun = timezone.now() - timedelta(seconds=30)
+def make_active_run(endpoint: Endpoint, person: User) -> Run:
+    """An active run, far enough to estimate its end."""
+    started = timezone.now() - timedelta(seconds=30)
     lease = {"lease_owner": "host-1", "lease_token": 1, "lease_expires_at": timezone.now()}
-    times = {"planned": 40, "started_at": begun}
+    times = {"planned": 40, "started_at": started}
     run = make_run(endpoint, requested_by=person, state="running", slot=1, **times, **lease)
     for trial, outcome in enumerate(("pass", "fail", "void", "pass"), 1):
         make_attempt(run, trial=trial, outcome=outcome, input_tokens=5, output_tokens=5)
@@ -92,7 +92,7 @@ def make_active(endpoint: Endpoint, person: User) -> Run:
     return run
 
 
-def _attempts(run: Run) -> None:
+def _make_attempts(run: Run) -> None:
     repaired = build_call(repairs=["zeta-1"], input=None)
     streamed = build_chunked_reply(["data: {", "}\n\n" * 3, "x" * 5000], truncated=True, status=500)
     exchanges = [
@@ -104,7 +104,7 @@ def _attempts(run: Run) -> None:
         ),
     ]
     findings = [_FINDING, {**_FINDING, "kind": "wrong_value", "path": "$.calls[0].input.tag"}]
-    made: tuple[dict[str, Any], ...] = (
+    overrides: tuple[dict[str, Any], ...] = (
         {"outcome": "fail", "findings": findings, "evidence": build_evidence(*exchanges)},
         {"outcome": "void", "http_status": None, "latency_ms": None, "findings": [_FINDING]},
         {"evidence": {"exchanges": [{"label": "asked", "request": {"model": "zeta-1"}}]}},
@@ -115,7 +115,7 @@ def _attempts(run: Run) -> None:
         },
         {"evidence": build_evidence(build_exchange(label="with the result"))},
     )
-    for trial, given in zip(TRIALS, made, strict=True):
-        make_attempt(run, trial=trial, **given)
+    for trial, override in zip(TRIALS, overrides, strict=True):
+        make_attempt(run, trial=trial, **override)
     make_attempt(run, trial=1, probe="zeta-1", outcome="void")
     make_attempt(run, trial=1, probe="streaming", first_byte_ms=9)

@@ -1,4 +1,4 @@
-"""Who reads what: pages follow the reader, everything else is English."""
+"""Pages follow the reader's language, everything else is English."""
 
 from __future__ import annotations
 
@@ -53,31 +53,31 @@ CHINESE = "zh-hans"
 
 @pytest.fixture
 def reader(client: Client, db: None, static_files: Path) -> Client:
-    """A person whose browser asks for Chinese."""
+    """A person whose browser prefers Chinese."""
     client.defaults["HTTP_ACCEPT_LANGUAGE"] = "zh-CN,zh;q=0.9,en;q=0.5"
     client.force_login(make_person("alice", Role.OPERATOR))
     return client
 
 
 def test_pages_speak_the_language_of_the_browser(reader: Client) -> None:
-    """And say so, for screen readers and for the type."""
+    """The page declares its language, for screen readers and for fonts."""
     page = reader.get(PAGE)
 
     assert_contains(page, '<html lang="zh-hans">')
     assert_contains(page, "<h1>系统</h1>")
 
 
-@pytest.mark.parametrize("asked", ["en-GB", "fr", "", "zz;q=x"])
-def test_other_browsers_get_english(reader: Client, asked: str) -> None:
-    """Of two languages English is the one that more people read."""
-    page = reader.get(PAGE, headers={"accept-language": asked})
+@pytest.mark.parametrize("accept_language", ["en-GB", "fr", "", "zz;q=x"])
+def test_other_browsers_get_english(reader: Client, accept_language: str) -> None:
+    """English is the fallback."""
+    page = reader.get(PAGE, headers={"accept-language": accept_language})
 
     assert_contains(page, '<html lang="en">')
     assert_contains(page, "<h1>System</h1>")
 
 
 def test_a_chosen_language_stays(reader: Client) -> None:
-    """The choice wins over the browser, and leads back to the page on which it was made."""
+    """The choice overrides the browser, and redirects back to the same page."""
     page = "http://testserver/compare/?span=24h"
     answer = reader.post("/language/", {"language": "en"}, headers={"referer": page})
 
@@ -86,7 +86,7 @@ def test_a_chosen_language_stays(reader: Client) -> None:
 
 
 def test_a_choice_leads_to_no_other_site(reader: Client) -> None:
-    """The form of a stranger must not send people away."""
+    """A forged form must not redirect people to another site."""
     elsewhere = "https://elsewhere.example/"
     form = {"language": "en", "next": elsewhere}
     answer = reader.post("/language/", form, headers={"referer": elsewhere})
@@ -95,7 +95,7 @@ def test_a_choice_leads_to_no_other_site(reader: Client) -> None:
 
 
 def test_the_sign_in_page_can_be_switched(client: Client, db: None, static_files: Path) -> None:
-    """Who cannot read it has not signed in yet."""
+    """The language can be changed before signing in."""
     chinese = 'value="zh-hans" lang="zh-hans" translate="no">简体中文<'
     assert_contains(client.get("/login/"), chinese)
 
@@ -107,7 +107,7 @@ def test_the_sign_in_page_can_be_switched(client: Client, db: None, static_files
 
 
 def test_what_programs_read_is_english(reader: Client) -> None:
-    """Whatever language whoever asks prefers: names and refusals of the API alike."""
+    """Names and errors of the API are English, whatever language the client prefers."""
     degrade(make_endpoint())
     token = tokens.issue_token(name="ci", scopes=["read"], by=None).text
     bearer = {"authorization": f"Bearer {token}"}
@@ -120,7 +120,7 @@ def test_what_programs_read_is_english(reader: Client) -> None:
 
 
 def test_files_are_english(reader: Client) -> None:
-    """A file is passed on to people and programs that nobody knows."""
+    """A file may be passed on to any person or program."""
     make_endpoint()
 
     text = reader.get("/compare/export/?tab=capabilities&format=csv").content.decode()
@@ -130,40 +130,40 @@ def test_files_are_english(reader: Client) -> None:
 
 
 def test_what_is_stored_is_english_whoever_caused_it(reader: Client) -> None:
-    """Rows and notices are read by others than the one whose click made them."""
+    """Rows and notices have other readers than the person who caused them."""
     endpoint, person = make_endpoint(), User.objects.get()
     with translation.override(CHINESE):
         incident = degrade(endpoint)
         modes.switch_on(endpoint.profile, Mode.NO_TOOLS, by=person, reason="test")
-        shown = detection.incident_headline(incident)
+        headline = detection.incident_headline(incident)
 
     bodies = [str(notice.body) for notice in Notice.objects.all()]
     reasons = list(endpoint.profile.switches.values_list("reason", flat=True))
-    assert shown.startswith("解析成功率从 100% 降至")
+    assert headline.startswith("解析成功率从 100% 降至")
     assert len(bodies) > 1
     assert all(text.isascii() for text in [*bodies, *reasons, str(Policy.objects.get().body)])
 
 
 def test_findings_are_told_as_whole_sentences() -> None:
-    """With the words in the order of the language."""
+    """The word order follows the language."""
     with translation.override(CHINESE):
-        said = degradation_headline(Metric.SCHEMA_FAILURE, 0.95, 0.7)
+        headline = degradation_headline(Metric.SCHEMA_FAILURE, 0.95, 0.7)
 
-    assert said == "Schema 失败率从 5% 升至 30%"
+    assert headline == "Schema 失败率从 5% 升至 30%"
 
 
 def test_errors_of_the_protocol_library_are_told_with_their_facts() -> None:
-    """It knows no languages, and keeps the sentence apart from what stands in it."""
+    """The library does not translate; it keeps the sentence and its parameters apart."""
     error = TargetError("There is no provider {name}.", name="'acme'")
 
     with translation.override(CHINESE):
-        said = probe_error_text(error)
+        text = probe_error_text(error)
 
-    assert (said, error.message) == ("没有 'acme' 这个供应商。", "There is no provider 'acme'.")
+    assert (text, error.message) == ("没有 'acme' 这个供应商。", "There is no provider 'acme'.")
 
 
 def test_days_are_written_as_the_language_writes_them() -> None:
-    """The order of day and month is no matter of words alone."""
+    """The order of day and month follows the language."""
     moment = datetime(2026, 11, 3, 9, 5, 7, tzinfo=UTC)
     with translation.override(CHINESE):
         chinese = [day(moment), minute(moment), second(moment)]
@@ -173,7 +173,7 @@ def test_days_are_written_as_the_language_writes_them() -> None:
 
 
 def test_for_all_is_english_only_as_long_as_asked() -> None:
-    """Afterwards the reader's language is spoken again."""
+    """Afterwards the reader's language applies again."""
     with translation.override(CHINESE):
         with wording.in_english():
             inside = wording.say("just now")
@@ -183,21 +183,21 @@ def test_for_all_is_english_only_as_long_as_asked() -> None:
 
 
 @pytest.mark.parametrize(
-    ("span", "words"),
+    ("span", "text"),
     [
         (timedelta(seconds=2), "刚刚"),
         (timedelta(minutes=5), "5 分钟前"),
         (timedelta(days=-3), "3 天后"),
     ],
 )
-def test_times_are_told_in_chinese(span: timedelta, words: str) -> None:
-    """By the server as by the page's script, which reads the same texts."""
+def test_times_are_told_in_chinese(span: timedelta, text: str) -> None:
+    """The server and the page's script use the same texts."""
     with translation.override(CHINESE):
-        assert durations.format_relative_time(span) == words
+        assert durations.format_relative_time(span) == text
 
 
 @pytest.mark.parametrize(
-    ("words", "codes"),
+    ("labels", "codes"),
     [
         (DELIVERIES, Delivery.State.values),
         (FINDINGS, list(FindingKind)),
@@ -212,11 +212,11 @@ def test_times_are_told_in_chinese(span: timedelta, words: str) -> None:
     ],
     ids=lambda value: "" if isinstance(value, list) else next(iter(value)),
 )
-def test_every_code_has_words(words: Labels, codes: list[str]) -> None:
-    """A new one is not shown as a code by accident, and an old one leaves no words behind."""
-    assert set(words) == set(map(str, codes))
+def test_every_code_has_words(labels: Labels, codes: list[str]) -> None:
+    """Every code has a label, and every label has a code."""
+    assert set(labels) == set(map(str, codes))
 
 
 def test_a_code_of_strangers_is_shown_as_it_is() -> None:
-    """What an endpoint sent is not ours to translate."""
+    """Codes that an endpoint sent are not translated."""
     assert code_label("system_fingerprint") == "system fingerprint"

@@ -1,4 +1,4 @@
-"""No page says anything that the catalogue does not hold."""
+"""No page has a text that is not in the catalogue."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from django.test import Client
 from dashboard.models import Channel, Endpoint, Incident, Run
 from dashboard.urls import urlpatterns
 from tests.i18n import pseudo, rows
-from tests.i18n.reading import unmarked
+from tests.i18n.reading import find_untranslated
 from tests.i18n.rows import Rows
-from tests.i18n.visits import NO_PAGES, Visit, empty, strangers, visits
+from tests.i18n.visits import NOT_PAGES, Visit, empty_pages, page_visits, public_pages
 
 
 @pytest.fixture
-def strangers_client(client: Client, db: None, settings: Any, tmp_path: Path) -> Client:
-    """A browser that reads the made-up language alone, of an administrator."""
-    pseudo.write(tmp_path)
+def pseudo_client(client: Client, db: None, settings: Any, tmp_path: Path) -> Client:
+    """An administrator's browser that accepts only the pseudo-language."""
+    pseudo.write_catalogue(tmp_path)
     settings.LOCALE_PATHS = [tmp_path]
-    # Slow by design, and no page shows a hash.
+    # Hashing is slow by design, and no page shows a hash.
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     settings.LANGUAGES = [*settings.LANGUAGES, (pseudo.CODE, "Esperanto")]
     client.defaults["HTTP_ACCEPT_LANGUAGE"] = pseudo.CODE
@@ -33,35 +33,35 @@ def strangers_client(client: Client, db: None, settings: Any, tmp_path: Path) ->
 
 
 def test_every_address_is_a_page_to_look_at_or_none() -> None:
-    """Whoever adds one says here how to look at it."""
+    """Every URL has an entry in tests/i18n/visits.py."""
     names = {str(pattern.name) for pattern in urlpatterns}
 
-    assert names == NO_PAGES | set(visits(_no_rows()))
+    assert names == NOT_PAGES | set(page_visits(_no_rows()))
 
 
 @pytest.mark.usefixtures("static_files")
-def test_no_page_says_what_was_never_translated(strangers_client: Client, settings: Any) -> None:
-    """Every text, label, tooltip and chart title comes out of the catalogue."""
+def test_no_page_says_what_was_never_translated(pseudo_client: Client, settings: Any) -> None:
+    """Every text, label, tooltip and chart title comes from the catalogue."""
     settings.SIMULATOR_URL = "http://127.0.0.1:9"
-    made = rows.make(User.objects.get())
+    all_rows = rows.make_rows(User.objects.get())
 
-    assert _unmarked(strangers_client, itertools.chain(*visits(made).values())) == {}
+    assert _find_untranslated(pseudo_client, itertools.chain(*page_visits(all_rows).values())) == {}
 
 
 @pytest.mark.usefixtures("static_files")
-def test_pages_without_anything_to_show_are_translated(strangers_client: Client) -> None:
-    """What is said where there is nothing yet, and to whom has not signed in."""
-    found = _unmarked(strangers_client, empty())
-    strangers_client.logout()
+def test_pages_without_anything_to_show_are_translated(pseudo_client: Client) -> None:
+    """Empty states, and pages before the sign-in."""
+    untranslated = _find_untranslated(pseudo_client, empty_pages())
+    pseudo_client.logout()
 
-    assert found | _unmarked(strangers_client, strangers()) == {}
+    assert untranslated | _find_untranslated(pseudo_client, public_pages()) == {}
 
 
 def _no_rows() -> Rows:
     run, incident = Run(pk=1), Incident(pk=1)
     numbers = ("note", "switch", "automatic", "window", "me", "person", "rule", "delivery")
-    more = ("team", "grant", "factor", "pinned", "entry")
-    given: dict[str, Any] = dict.fromkeys((*numbers, *more), 1)
+    other_numbers = ("team", "grant", "factor", "pinned", "entry")
+    ids: dict[str, Any] = dict.fromkeys((*numbers, *other_numbers), 1)
     return Rows(
         endpoint=Endpoint(slug="x"),
         run=run,
@@ -73,23 +73,23 @@ def _no_rows() -> Rows:
         token="x",
         invitation="x",
         webhook=Channel(pk=1),
-        **given,
+        **ids,
     )
 
 
-def _unmarked(client: Client, looks: Iterable[Visit]) -> dict[str, list[str]]:
-    """By what was asked, what was not translated there."""
+def _find_untranslated(client: Client, visits: Iterable[Visit]) -> dict[str, list[str]]:
+    """The untranslated texts per visit."""
     values: dict[str, list[str]] = {}
-    for look in looks:
-        values[f"{look.path} {look.given or ''}"] = _look(client, look)
+    for visit in visits:
+        values[f"{visit.path} {visit.data or ''}"] = _visit_page(client, visit)
     return {path: texts for path, texts in values.items() if texts}
 
 
-def _look(client: Client, look: Visit) -> list[str]:
-    if look.given is None:
-        answer = client.get(look.path, headers=look.headers)
+def _visit_page(client: Client, visit: Visit) -> list[str]:
+    if visit.data is None:
+        answer = client.get(visit.path, headers=visit.headers)
     else:
-        answer = client.post(look.path, look.given, headers=look.headers, follow=True)
-    assert answer.status_code in {200, 204}, look
+        answer = client.post(visit.path, visit.data, headers=visit.headers, follow=True)
+    assert answer.status_code in {200, 204}, visit
     assert answer.headers["Content-Language"] == pseudo.CODE
-    return unmarked(answer.content.decode(), data=rows.DATA)
+    return find_untranslated(answer.content.decode(), data=rows.DATA)

@@ -1,15 +1,15 @@
-"""Templates hold markup alone: what they say is in the catalogue, whatever branch is taken."""
+"""Templates contain only markup: all their texts are in the catalogue, in every branch."""
 
 from __future__ import annotations
 
 import re
 
 from catalogue.sources import ROOT
-from tests.i18n.reading import unmarked
+from tests.i18n.reading import find_untranslated
 
-_SAID = re.compile(r"\{% (blocktranslate|comment)\b.*?\{% end\1 %\}", re.DOTALL)
+_TEXTS = re.compile(r"\{% (blocktranslate|comment)\b.*?\{% end\1 %\}", re.DOTALL)
 _CODE = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)
-# For those who build pages, where DEBUG is on.
+# For developers, only with DEBUG.
 _NOT_FOR_READERS = ("templates/design/", "templates/design/page.html")
 
 
@@ -19,18 +19,18 @@ def test_no_template_says_anything_by_itself() -> None:
     for path in ROOT.glob("templates/**/*.html"):
         name = path.relative_to(ROOT).as_posix()
         if not name.startswith(_NOT_FOR_READERS):
-            values[name] = _unmarked(path.read_text(encoding="utf-8"))
+            values[name] = _find_untranslated(path.read_text(encoding="utf-8"))
 
     assert len(values) > 100
     assert {name: texts for name, texts in values.items() if texts} == {}
 
 
 def test_a_text_that_was_forgotten_is_found() -> None:
-    """In the markup and in its attributes; not what is data."""
+    """The check finds texts in markup and attributes, but not data."""
     forgotten = '<p title="Off">{% if x %}On{% endif %} {{ x }} <b translate="no">data</b></p>'
 
-    assert _unmarked(forgotten) == ["Off", "On"]
+    assert _find_untranslated(forgotten) == ["Off", "On"]
 
 
-def _unmarked(source: str) -> list[str]:
-    return unmarked(_CODE.sub("", _SAID.sub("", source)))
+def _find_untranslated(source: str) -> list[str]:
+    return find_untranslated(_CODE.sub("", _TEXTS.sub("", source)))

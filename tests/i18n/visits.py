@@ -1,4 +1,4 @@
-"""How to look at every page: its addresses, and the forms that come back with what is wrong."""
+"""Visits of every page: its URLs, and forms that are shown again with errors."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from tests.dashboard.endpoints.as_code.builders import NEW, STEADY
 from tests.i18n.rows import Rows
 
-# What answers a program, sends a file, or does something and then shows another page.
-NO_PAGES = {
+# Views that answer programs, send files, or redirect after an action.
+NOT_PAGES = {
     "attempt-bundle",
     "attempt-raw",
     "channel-test",
@@ -31,7 +31,7 @@ NO_PAGES = {
     "run-bundle",
     "tool-rule-move",
     "tool-rule-remove",
-    # For those who build pages, where DEBUG is on.
+    # For developers, only with DEBUG.
     "design",
     "design-toast",
 }
@@ -43,108 +43,112 @@ _NO_SESSION = "00000000-0000-0000-0000-000000000000"
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One look: an address, what is sent there, and whether as a part of a page."""
+    """One request: its path, the data of a form, and its headers."""
 
     path: str
-    given: dict[str, str] | None = None
+    data: dict[str, str] | None = None
     headers: dict[str, str] = field(default_factory=dict)
 
 
-def visits(made: Rows) -> dict[str, list[Visit]]:
-    """What to look at, by the name of each page."""
-    slug, incident = made.endpoint.slug, made.incident.pk
-    endpoint, channel = f"/endpoints/{slug}/", f"/settings/channels/{made.webhook.pk}/"
+def page_visits(rows: Rows) -> dict[str, list[Visit]]:
+    """The visits of every page, by URL name."""
+    slug, incident = rows.endpoint.slug, rows.incident.pk
+    endpoint, channel = f"/endpoints/{slug}/", f"/settings/channels/{rows.webhook.pk}/"
     return {
-        **_of_the_fleet(),
-        **_of_an_endpoint(endpoint, made),
-        **_of_runs(made),
-        **_of_rollouts(made),
-        "incidents": _get(
+        **_fleet_visits(),
+        **_endpoint_visits(endpoint, rows),
+        **_run_visits(rows),
+        **_rollout_visits(rows),
+        "incidents": _get_visits(
             "/incidents/",
             "/incidents/?state=accepted",
             "/incidents/?severity=1&endpoint=idle-one",
             "/incidents/?state=x&page=x",
         ),
-        "incident": _get(*(f"/incidents/{each.pk}/" for each in (made.incident, *made.ended))),
+        "incident": _get_visits(
+            *(f"/incidents/{each.pk}/" for each in (rows.incident, *rows.ended))
+        ),
         "incident-acknowledge": [Visit(f"/incidents/{incident}/acknowledge/", {"note": ""})] * 2,
         "incident-release": [
             Visit(f"/incidents/{incident}/release/", {"reason": reason})
             for reason in ("", "zeta-1")
         ],
         "tokens": [
-            *_get("/settings/tokens/"),
+            *_get_visits("/settings/tokens/"),
             Visit("/settings/tokens/", {}),
             Visit("/settings/tokens/", {"name": "zeta-1", "scopes": "read", "lasts": "30"}),
         ],
-        "token-revoke": _get(f"/settings/tokens/{made.token}/revoke/"),
+        "token-revoke": _get_visits(f"/settings/tokens/{rows.token}/revoke/"),
         "maintenance": [
-            *_get("/settings/maintenance/"),
+            *_get_visits("/settings/maintenance/"),
             Visit("/settings/maintenance/", {}),
             Visit("/settings/maintenance/", {"endpoint": "gone", "reason": " ", "starts_at": "x"}),
         ],
-        "maintenance-cancel": [Visit(f"/settings/maintenance/{made.window}/cancel/", {})],
+        "maintenance-cancel": [Visit(f"/settings/maintenance/{rows.window}/cancel/", {})],
         "tool-rules": [
-            *_get("/settings/tools/", "/settings/tools/?name=Bash", "/settings/tools/?name="),
+            *_get_visits(
+                "/settings/tools/", "/settings/tools/?name=Bash", "/settings/tools/?name="
+            ),
             Visit("/settings/tools/", {}),
             Visit("/settings/tools/", {"pattern": "zeta-*", "risk": "read"}),
         ],
         "tool-rule": [
-            *_get(f"/settings/tools/{made.rule}/"),
-            Visit(f"/settings/tools/{made.rule}/", {}),
+            *_get_visits(f"/settings/tools/{rows.rule}/"),
+            Visit(f"/settings/tools/{rows.rule}/", {}),
         ],
-        "channels": _get("/settings/channels/"),
+        "channels": _get_visits("/settings/channels/"),
         "channel-new": [
-            *_get("/settings/channels/new/"),
+            *_get_visits("/settings/channels/new/"),
             Visit("/settings/channels/new/", {}),
             Visit(
                 "/settings/channels/new/", {"name": "zeta-1", "kind": "webhook", "url": "ftp://x"}
             ),
         ],
-        "channel-edit": _get(channel),
-        "channel-remove": _get(f"{channel}remove/"),
-        "channel-rotate": [*_get(f"{channel}secret/"), Visit(f"{channel}secret/", {})],
-        "deliveries": _get("/settings/deliveries/"),
-        "delivery-result": _get(f"/settings/deliveries/{made.delivery}/"),
-        "audit": _get(
+        "channel-edit": _get_visits(channel),
+        "channel-remove": _get_visits(f"{channel}remove/"),
+        "channel-rotate": [*_get_visits(f"{channel}secret/"), Visit(f"{channel}secret/", {})],
+        "deliveries": _get_visits("/settings/deliveries/"),
+        "delivery-result": _get_visits(f"/settings/deliveries/{rows.delivery}/"),
+        "audit": _get_visits(
             "/audit/", "/audit/?actor=nobody", "/audit/?action=endpoint.&since=2020-01-01"
         ),
-        "audit-entry": _get(f"/audit/{made.entry}/"),
-        "settings": _get("/settings/"),
-        "retention": _get("/settings/retention/"),
-        "import": _imports(),
-        "system": _get("/settings/system/"),
-        "demo": _get("/settings/demo/"),
-        "demo-remove": _get("/settings/demo/remove/"),
+        "audit-entry": _get_visits(f"/audit/{rows.entry}/"),
+        "settings": _get_visits("/settings/"),
+        "retention": _get_visits("/settings/retention/"),
+        "import": _import_visits(),
+        "system": _get_visits("/settings/system/"),
+        "demo": _get_visits("/settings/demo/"),
+        "demo-remove": _get_visits("/settings/demo/remove/"),
         "demo-start": [Visit("/settings/demo/start/", {})] * 2,
-        **_of_people(made),
+        **_people_visits(rows),
     }
 
 
-def empty() -> list[Visit]:
-    """Pages of an installation that has nothing yet."""
+def empty_pages() -> list[Visit]:
+    """Pages of an empty installation."""
     paths = ("channels", "deliveries", "maintenance", "tokens", "demo", "retention", "system")
-    return _get(
+    return _get_visits(
         *("/", "/incidents/", "/rollouts/", "/settings/gates/", "/compare/", "/audit/"),
         *("/first-run/nearby/", "/settings/teams/"),
         *(f"/settings/{path}/" for path in paths),
     )
 
 
-def strangers() -> list[Visit]:
-    """What is shown before anybody has signed in."""
+def public_pages() -> list[Visit]:
+    """Pages before the sign-in."""
     wrong = {"username": "zeta-1", "password": "zeta-1"}
     return [
-        *_get("/login/", "/login/?next=/settings/"),
+        *_get_visits("/login/", "/login/?next=/settings/"),
         Visit("/login/", {}),
         Visit("/login/", wrong),
         Visit("/login/passkey/", {"credential": "x"}),
     ]
 
 
-def _of_the_fleet() -> dict[str, list[Visit]]:
+def _fleet_visits() -> dict[str, list[Visit]]:
     both = "endpoint=steady-one&endpoint=steady-two"
     return {
-        "fleet": _get(
+        "fleet": _get_visits(
             "/",
             "/?group=stage",
             "/?group=tag&sort=-last",
@@ -152,9 +156,9 @@ def _of_the_fleet() -> dict[str, list[Visit]]:
             "/?status=x&sort=x&page=x&group=x&stage=x&provider=x",
             "/?q=nothing",
         ),
-        "fleet-rows": _get("/fleet/rows/", "/fleet/rows/?seen=steady-one.x"),
-        "nearby": _get("/first-run/nearby/"),
-        "compare": _get(
+        "fleet-rows": _get_visits("/fleet/rows/", "/fleet/rows/?seen=steady-one.x"),
+        "nearby": _get_visits("/first-run/nearby/"),
+        "compare": _get_visits(
             "/compare/",
             "/compare/?span=last",
             "/compare/?tab=capabilities",
@@ -167,39 +171,44 @@ def _of_the_fleet() -> dict[str, list[Visit]]:
     }
 
 
-def _of_an_endpoint(endpoint: str, made: Rows) -> dict[str, list[Visit]]:
-    note = f"{endpoint}notes/{made.note}/remove/"
-    mode, off = {"mode": "no_tools", "reason": "zeta-1"}, f"{endpoint}modes/{made.switch}/off/"
-    held = f"{endpoint}modes/{made.automatic}/off/"
+def _endpoint_visits(endpoint: str, rows: Rows) -> dict[str, list[Visit]]:
+    note = f"{endpoint}notes/{rows.note}/remove/"
+    mode, off = {"mode": "no_tools", "reason": "zeta-1"}, f"{endpoint}modes/{rows.switch}/off/"
+    mode_off = f"{endpoint}modes/{rows.automatic}/off/"
     return {
-        "endpoint": _get(endpoint, *(f"/endpoints/{each}/" for each in made.others)),
+        "endpoint": _get_visits(endpoint, *(f"/endpoints/{slug}/" for slug in rows.others)),
         "endpoint-new": [
-            *_get("/endpoints/new/", "/endpoints/new/?preset=ollama&model=zeta-1"),
+            *_get_visits("/endpoints/new/", "/endpoints/new/?preset=ollama&model=zeta-1"),
             Visit("/endpoints/new/", {}),
-            *(Visit("/endpoints/new/", given) for given in _ENDPOINTS),
+            *(Visit("/endpoints/new/", data) for data in _ENDPOINTS),
         ],
         "endpoint-new-try": [
-            Visit("/endpoints/new/try/", given, headers)
-            for given, headers in (
+            Visit("/endpoints/new/try/", data, headers)
+            for data, headers in (
                 ({}, _HTMX),
                 ({**_ENDPOINTS[1], "key": "zeta-1"}, {}),
                 (_ENDPOINTS[1], _HTMX),
             )
         ],
-        "endpoint-edit": [*_get(f"{endpoint}edit/"), Visit(f"{endpoint}edit/", {"seen": "x"})],
+        "endpoint-edit": [
+            *_get_visits(f"{endpoint}edit/"),
+            Visit(f"{endpoint}edit/", {"seen": "x"}),
+        ],
         "endpoint-try": [Visit(f"{endpoint}try/", _ENDPOINTS[1], _HTMX)],
-        "endpoint-remove": _get(f"{endpoint}remove/"),
-        "endpoint-runs": _get(
+        "endpoint-remove": _get_visits(f"{endpoint}remove/"),
+        "endpoint-runs": _get_visits(
             f"{endpoint}runs/", f"{endpoint}runs/?state=x&trigger=x", "/endpoints/idle-one/runs/"
         ),
-        "endpoint-run": _get(f"{endpoint}run/", "/endpoints/idle-one/run/?seen=x"),
+        "endpoint-run": _get_visits(f"{endpoint}run/", "/endpoints/idle-one/run/?seen=x"),
         "endpoint-probe": [
-            *_get(f"{endpoint}probe/", "/endpoints/idle-one/probe/", "/endpoints/spent-one/probe/"),
+            *_get_visits(
+                f"{endpoint}probe/", "/endpoints/idle-one/probe/", "/endpoints/spent-one/probe/"
+            ),
             Visit(f"{endpoint}probe/", None, _HTMX),
             Visit("/endpoints/spent-one/probe/", {"suite": "full"}, _HTMX),
             Visit(f"{endpoint}probe/", {"suite": "full"}, _HTMX),
         ],
-        "endpoint-chart": _get(
+        "endpoint-chart": _get_visits(
             *(f"{endpoint}chart/?range={span}" for span in ("7d", "all", "x")),
             f"{endpoint}chart/?metric=leak",
             f"{endpoint}chart/?metric=ttft&range=7d",
@@ -207,9 +216,11 @@ def _of_an_endpoint(endpoint: str, made: Rows) -> dict[str, list[Visit]]:
             f"{endpoint}chart/?from=x&until=y&metric=x",
             "/endpoints/idle-one/chart/",
         ),
-        "endpoint-points": _get(f"{endpoint}chart/points/", "/endpoints/idle-one/chart/points/"),
+        "endpoint-points": _get_visits(
+            f"{endpoint}chart/points/", "/endpoints/idle-one/chart/points/"
+        ),
         "endpoint-notes": [
-            *_get(f"{endpoint}notes/"),
+            *_get_visits(f"{endpoint}notes/"),
             Visit(f"{endpoint}notes/", {}, _HTMX),
             Visit(f"{endpoint}notes/", {"text": "zeta-1", "link": "javascript:x"}, _HTMX),
             Visit(f"{endpoint}notes/", {"text": "zeta-1", "at": "x"}, _HTMX),
@@ -217,9 +228,11 @@ def _of_an_endpoint(endpoint: str, made: Rows) -> dict[str, list[Visit]]:
             Visit(f"{endpoint}notes/", {"text": "zeta-1"}, _HTMX),
         ],
         "note-remove": [Visit(note, {}, _HTMX), Visit(note, {}, _HTMX)],
-        "endpoint-policy": _get(f"{endpoint}policy/"),
+        "endpoint-policy": _get_visits(f"{endpoint}policy/"),
         "endpoint-modes": [
-            *_get(f"{endpoint}modes/", f"{endpoint}modes/?seen=x", "/endpoints/idle-one/modes/"),
+            *_get_visits(
+                f"{endpoint}modes/", f"{endpoint}modes/?seen=x", "/endpoints/idle-one/modes/"
+            ),
             Visit(f"{endpoint}modes/", {}, _HTMX),
             Visit(f"{endpoint}modes/", {**mode, "until": "2020-01-01T00:00"}, _HTMX),
             Visit(f"{endpoint}modes/", {**mode, "lasts": "x"}, _HTMX),
@@ -229,74 +242,76 @@ def _of_an_endpoint(endpoint: str, made: Rows) -> dict[str, list[Visit]]:
         "mode-off": [
             Visit(off, {}, _HTMX),
             Visit(off, {}, _HTMX),
-            Visit(held, {}, _HTMX),
-            Visit(held, {"reason": "zeta-1"}, _HTMX),
+            Visit(mode_off, {}, _HTMX),
+            Visit(mode_off, {"reason": "zeta-1"}, _HTMX),
         ],
         "endpoint-accept": [
-            *_get(f"{endpoint}accept/parse_success/", f"{endpoint}accept/closure_error/"),
+            *_get_visits(f"{endpoint}accept/parse_success/", f"{endpoint}accept/closure_error/"),
             Visit(f"{endpoint}accept/parse_success/", {}),
             Visit(f"{endpoint}accept/closure_error/", {"reason": "zeta-1"}),
         ],
     }
 
 
-def _of_runs(made: Rows) -> dict[str, list[Visit]]:
-    run, attempt = f"/runs/{made.run.pk}/", f"/runs/{made.run.pk}/attempts/format/"
-    stopped = [f"/runs/{each.pk}/" for each in made.stopped]
-    active = f"/runs/{made.active.pk}/"
+def _run_visits(rows: Rows) -> dict[str, list[Visit]]:
+    run, attempt = f"/runs/{rows.run.pk}/", f"/runs/{rows.run.pk}/attempts/format/"
+    stopped = [f"/runs/{stopped_run.pk}/" for stopped_run in rows.stopped]
+    active = f"/runs/{rows.active.pk}/"
     return {
-        "run": _get(run, active, *stopped[:1], *stopped[-1:], f"{run}?outcome=x"),
-        "run-progress": _get(*(f"{each}progress/" for each in (run, active, *stopped))),
-        "run-attempts": _get(f"{run}attempts/", f"{run}attempts/?outcome=void"),
+        "run": _get_visits(run, active, *stopped[:1], *stopped[-1:], f"{run}?outcome=x"),
+        "run-progress": _get_visits(*(f"{path}progress/" for path in (run, active, *stopped))),
+        "run-attempts": _get_visits(f"{run}attempts/", f"{run}attempts/?outcome=void"),
         "run-cancel": [Visit(f"{run}cancel/", {}, _HTMX)],
         "attempt": [
-            *_get(*(f"{attempt}{trial}/" for trial in made.trials)),
+            *_get_visits(*(f"{attempt}{trial}/" for trial in rows.trials)),
             Visit(f"{attempt}1/?show=all", None, _HTMX),
         ],
-        "attempt-difference": _get(
-            *(f"{attempt}{trial}/difference/" for trial in made.trials[:3]),
+        "attempt-difference": _get_visits(
+            *(f"{attempt}{trial}/difference/" for trial in rows.trials[:3]),
             f"{attempt}1/difference/?as=raw",
         ),
         "attempt-chunks": [
-            *_get(f"{attempt}1/1/chunks/", f"{attempt}1/2/chunks/"),
+            *_get_visits(f"{attempt}1/1/chunks/", f"{attempt}1/2/chunks/"),
             Visit(f"{attempt}1/1/chunks/", None, _HTMX),
         ],
     }
 
 
-def _of_people(made: Rows) -> dict[str, list[Visit]]:
-    person, me = f"/settings/people/{made.person}/", f"/settings/people/{made.me}/"
-    team, link = f"/settings/teams/{made.team}/", f"/invitations/{made.invitation}/"
+def _people_visits(rows: Rows) -> dict[str, list[Visit]]:
+    person, me = f"/settings/people/{rows.person}/", f"/settings/people/{rows.me}/"
+    team, link = f"/settings/teams/{rows.team}/", f"/invitations/{rows.invitation}/"
     wrong = {"old_password": "x", "new_password1": "1", "new_password2": "2"}
     return {
         "login": [],
-        "password": [*_get("/settings/password/"), Visit("/settings/password/", wrong)],
+        "password": [*_get_visits("/settings/password/"), Visit("/settings/password/", wrong)],
         "login-code": [],
         "login-passkey": [],
-        "confirm": [*_get("/confirm/"), Visit("/confirm/", {"password": "x"})],
-        "security": _get("/settings/security/"),
+        "confirm": [*_get_visits("/confirm/"), Visit("/confirm/", {"password": "x"})],
+        "security": _get_visits("/settings/security/"),
         "security-app": [
-            *_get("/settings/security/app/"),
+            *_get_visits("/settings/security/app/"),
             Visit("/settings/security/app/", {"code": "1"}),
         ],
         "security-passkey-new": [
-            *_get("/settings/security/passkeys/new/"),
+            *_get_visits("/settings/security/passkeys/new/"),
             Visit("/settings/security/passkeys/new/", {"name": "zeta-1"}),
         ],
-        "security-remove": [Visit(f"/settings/security/{made.factor}/remove/", {})],
+        "security-remove": [Visit(f"/settings/security/{rows.factor}/remove/", {})],
         "security-codes": [Visit("/settings/security/codes/", {})] * 2,
-        "sessions": [*_get("/settings/sessions/"), Visit("/settings/sessions/", {})],
+        "sessions": [*_get_visits("/settings/sessions/"), Visit("/settings/sessions/", {})],
         "session-end": [Visit(f"/settings/sessions/{_NO_SESSION}/end/", {})],
         "person-unlock": [Visit(f"{person}unlock/", {})],
         "person-second-factor": [Visit(f"{person}second-factor/", {})] * 2,
         "people": [
-            *_get("/settings/people/", "/settings/people/?q=gone"),
+            *_get_visits("/settings/people/", "/settings/people/?q=gone"),
             Visit("/settings/people/", {}),
             Visit("/settings/people/", {"username": "alice", "roles": "viewer"}),
             Visit("/settings/people/", {"username": "zeta 1", "email": "zeta-1"}),
             Visit("/settings/people/", {"username": "steady-two", "roles": "administrator"}),
         ],
-        "person": _get(person, me, *(f"/settings/people/{made.person + n}/" for n in (1, 2))),
+        "person": _get_visits(
+            person, me, *(f"/settings/people/{rows.person + n}/" for n in (1, 2))
+        ),
         "person-password": [Visit(f"{person}password/", {}), Visit(f"{me}password/", {})],
         "person-grants": [
             Visit(f"{person}grants/", {"role": "viewer"}),
@@ -306,20 +321,20 @@ def _of_people(made: Rows) -> dict[str, list[Visit]]:
         ],
         "person-withdraw": [
             Visit(f"{me}withdraw/", {}),
-            Visit(f"/settings/people/{made.person + 2}/withdraw/", {}),
+            Visit(f"/settings/people/{rows.person + 2}/withdraw/", {}),
         ],
         "grant-take": [
-            *_get(f"{person}grants/{made.grant}/take/"),
-            Visit(f"{person}grants/{made.grant}/take/", {"reason": "zeta-1"}),
+            *_get_visits(f"{person}grants/{rows.grant}/take/"),
+            Visit(f"{person}grants/{rows.grant}/take/", {"reason": "zeta-1"}),
         ],
         "teams": [
-            *_get("/settings/teams/"),
+            *_get_visits("/settings/teams/"),
             Visit("/settings/teams/", {}),
             Visit("/settings/teams/", {"name": "zeta-1"}),
             Visit("/settings/teams/", {"name": "well-one"}),
         ],
         "team": [
-            *_get(team, f"/settings/teams/{made.team + 1}/"),
+            *_get_visits(team, f"/settings/teams/{rows.team + 1}/"),
             Visit(team, {"name": "steady-two"}),
             Visit(team, {"name": "zeta"}),
         ],
@@ -328,9 +343,9 @@ def _of_people(made: Rows) -> dict[str, list[Visit]]:
             Visit(f"{team}endpoints/", {}),
         ],
         "team-remove": [
-            *_get(f"{team}remove/", f"/settings/teams/{made.team + 1}/remove/"),
+            *_get_visits(f"{team}remove/", f"/settings/teams/{rows.team + 1}/remove/"),
             Visit(f"{team}remove/", {}),
-            Visit(f"/settings/teams/{made.team + 1}/remove/", {}),
+            Visit(f"/settings/teams/{rows.team + 1}/remove/", {}),
         ],
         "person-role": [
             Visit(f"{person}role/", {"administrator": "yes"}),
@@ -343,49 +358,51 @@ def _of_people(made: Rows) -> dict[str, list[Visit]]:
             Visit(person),
         ],
         "person-reactivate": [Visit(f"{person}reactivate/", {})] * 2,
-        # Nothing may come after it: who follows a link is somebody else from then on.
+        # Must be last: following the link signs in another person.
         "invitation": [
-            *_get(link),
+            *_get_visits(link),
             Visit(link, {"new_password1": "1", "new_password2": "2"}),
             Visit(link, dict.fromkeys(("new_password1", "new_password2"), _LONG)),
         ],
     }
 
 
-def _of_rollouts(made: Rows) -> dict[str, list[Visit]]:
-    first = f"/rollouts/{made.requests[0]}/"
+def _rollout_visits(rows: Rows) -> dict[str, list[Visit]]:
+    first = f"/rollouts/{rows.requests[0]}/"
     ask, back = "/endpoints/ready-one/rollout/", "/endpoints/swapped-one/step-back/"
-    release = f"/endpoints/swapped-one/modes/{made.pinned}/release/"
+    release = f"/endpoints/swapped-one/modes/{rows.pinned}/release/"
     return {
-        "rollouts": _get(
+        "rollouts": _get_visits(
             "/rollouts/",
             "/rollouts/?state=voided",
             "/rollouts/?state=x&endpoint=x&person=x&page=x",
         ),
-        "rollout": _get(*(f"/rollouts/{each}/" for each in made.requests), f"{first}?seen=x"),
+        "rollout": _get_visits(
+            *(f"/rollouts/{request_id}/" for request_id in rows.requests), f"{first}?seen=x"
+        ),
         "rollout-decide": [
-            Visit(f"{first}decide/", given)
-            for given in ({}, {"verdict": "approve"}, {"verdict": "reject", "reason": "zeta-1"})
+            Visit(f"{first}decide/", data)
+            for data in ({}, {"verdict": "approve"}, {"verdict": "reject", "reason": "zeta-1"})
         ],
-        "rollout-withdraw": [Visit(f"/rollouts/{made.requests[1]}/withdraw/", {})] * 2,
+        "rollout-withdraw": [Visit(f"/rollouts/{rows.requests[1]}/withdraw/", {})] * 2,
         "rollout-ask": [Visit(ask, {}, _HTMX), Visit(ask, {"reason": "zeta-1"})],
         "rollout-step-back": [
-            *_get(back, "/endpoints/idle-one/step-back/"),
+            *_get_visits(back, "/endpoints/idle-one/step-back/"),
             Visit(back, {}),
             Visit(back, {"to": "full", "reason": "zeta-1"}),
         ],
         "mode-release": [Visit(release, {}, _HTMX), Visit(release, {"reason": "zeta-1"}, _HTMX)],
         "gates": [
-            *_get("/settings/gates/"),
+            *_get_visits("/settings/gates/"),
             Visit("/settings/gates/", {"write-runs": "x", "full-rate_leak": "0"}),
         ],
     }
 
 
-def _imports() -> list[Visit]:
+def _import_visits() -> list[Visit]:
     page, text = "/settings/import/", STEADY + NEW
     broken = STEADY.replace("openai", "opanai") + "    ttl: soon\n    zeta: 1\n    key: x\n"
-    given = (
+    forms = (
         {"text": text, "do": "plan", "prune": "on"},
         {"text": text, "do": "plan"},
         {"text": text, "do": "apply", "state": "x"},
@@ -395,10 +412,10 @@ def _imports() -> list[Visit]:
         {"text": "a: &a [*a]", "do": "plan"},
         {"text": "version: 2\nendpoints: []", "do": "plan"},
     )
-    return [*_get(page), *(Visit(page, each) for each in given)]
+    return [*_get_visits(page), *(Visit(page, data) for data in forms)]
 
 
-def _get(*paths: str) -> list[Visit]:
+def _get_visits(*paths: str) -> list[Visit]:
     return [Visit(path) for path in paths]
 
 

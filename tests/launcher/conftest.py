@@ -16,7 +16,7 @@ def home(tmp_path: Path) -> DataFolder:
 
 @pytest.fixture
 def lines() -> list[str]:
-    """What the supervisor said."""
+    """The lines that the supervisor printed."""
     return []
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from launcher.datafolder import DataFolder, locked, open_data_folder
+from launcher.datafolder import DataFolder, lock_data_folder, open_data_folder
 from launcher.errors import LaunchError
 
 
@@ -23,12 +23,12 @@ def test_keys_are_made_once_and_for_us_alone(home: DataFolder) -> None:
 
 
 def test_vendors_keep_their_port(home: DataFolder) -> None:
-    """Registered demo endpoints stay valid, because the vendors come back on the same port."""
+    """Registered demo endpoints stay valid, because the vendors use the same port again."""
     assert home.vendors_port() == open_data_folder(home.path).vendors_port()
 
 
 def test_the_story_of_the_vendors_begins_a_month_ago_and_once(home: DataFolder) -> None:
-    """Every later start, with the demo or without, goes on with the story that was begun."""
+    """Every later start, with the demo or without, continues the same history."""
     earliest = datetime.now(UTC).replace(microsecond=0) - timedelta(days=30)
     began = home.vendors_since(begin=True)
 
@@ -56,22 +56,22 @@ def test_a_spoilt_beginning_is_explained(home: DataFolder) -> None:
 
 def test_second_start_is_told_who_holds_the_folder(home: DataFolder) -> None:
     """The message names the process and the address of the one that runs."""
-    running = rf"already running here \(pid {os.getpid()}, http://127.0.0.1:8000\)"
+    message = rf"already running here \(pid {os.getpid()}, http://127.0.0.1:8000\)"
 
     with (
-        locked(home, "http://127.0.0.1:8000"),
-        pytest.raises(LaunchError, match=running),
-        locked(home, "http://127.0.0.1:9000"),
+        lock_data_folder(home, "http://127.0.0.1:8000"),
+        pytest.raises(LaunchError, match=message),
+        lock_data_folder(home, "http://127.0.0.1:9000"),
     ):
         pass
 
 
 def test_folder_is_free_again_after_a_stop(home: DataFolder) -> None:
-    """The lock goes with its holder; the file that stays behind means nothing."""
-    with locked(home, "http://127.0.0.1:8000"):
+    """The lock is released with its process; the remaining file means nothing."""
+    with lock_data_folder(home, "http://127.0.0.1:8000"):
         pass
 
-    with locked(home, "http://127.0.0.1:8000"):
+    with lock_data_folder(home, "http://127.0.0.1:8000"):
         assert (home.path / "run.lock").exists()
 
 

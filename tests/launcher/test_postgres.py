@@ -15,7 +15,7 @@ from launcher.binaries import postgres_folder
 from launcher.datafolder import DataFolder, open_data_folder
 from launcher.errors import LaunchError
 from launcher.postgres import Cluster
-from launcher.privileges import as_nobody, unprivileged
+from launcher.privileges import nobody_identity, unprivileged_identity
 from launcher.supervisor import StopRequest, Supervisor
 from tests.launcher.processes import processes_of, wait_until
 
@@ -34,12 +34,12 @@ def start(supervisor: Supervisor, cluster: Cluster) -> int:
     return pid
 
 
-def remember(cluster: Cluster) -> None:
+def write_row(cluster: Cluster) -> None:
     with psycopg.connect(cluster.url("postgres")) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 'Grüße' AS word")
 
 
-def recall(cluster: Cluster) -> object:
+def read_rows(cluster: Cluster) -> object:
     with psycopg.connect(cluster.url("postgres")) as connection:
         row = connection.execute("SELECT word FROM kept").fetchone()
     return row and row[0]
@@ -48,15 +48,15 @@ def recall(cluster: Cluster) -> object:
 def test_data_survives_a_restart(
     home: DataFolder, cluster: Cluster, supervisor: Supervisor
 ) -> None:
-    """What was stored before a stop is there after the next start."""
+    """Data from before a stop is there after the next start."""
     start(supervisor, cluster)
-    remember(cluster)
+    write_row(cluster)
     supervisor.stop_all()
 
     again = postgres.open_cluster(home, durable=False)
     start(supervisor, again)
 
-    assert recall(again) == "Grüße"
+    assert read_rows(again) == "Grüße"
 
 
 def test_stop_leaves_no_process(cluster: Cluster, supervisor: Supervisor) -> None:
@@ -71,7 +71,7 @@ def test_stop_leaves_no_process(cluster: Cluster, supervisor: Supervisor) -> Non
 
 
 def test_database_is_created_once(cluster: Cluster, supervisor: Supervisor) -> None:
-    """The product's database is made when it is missing and left alone when it is there."""
+    """The product's database is created if it is missing and left alone if it exists."""
     start(supervisor, cluster)
 
     postgres.ensure_database(cluster)
@@ -83,7 +83,7 @@ def test_database_is_created_once(cluster: Cluster, supervisor: Supervisor) -> N
 
 
 def test_wrong_password_is_refused(cluster: Cluster, supervisor: Supervisor) -> None:
-    """Other users of the machine cannot come in through the open port."""
+    """Other users of the machine cannot connect through the open port."""
     start(supervisor, cluster)
 
     url = cluster.url().replace(cluster.password, "guess")
@@ -122,12 +122,12 @@ def test_killed_server_comes_back_with_its_data(home: DataFolder, supervisor: Su
     """SIGKILL to the server is a crash that the supervisor and Postgres recover from."""
     cluster = postgres.open_cluster(home)
     pid = start(supervisor, cluster)
-    remember(cluster)
+    write_row(cluster)
 
     os.kill(pid, signal.SIGKILL)
     assert wait_until(lambda: _tick_until_another(supervisor, pid))
 
-    assert recall(cluster) == "Grüße"
+    assert read_rows(cluster) == "Grüße"
 
 
 def _tick_until_another(supervisor: Supervisor, pid: int) -> bool:
@@ -145,19 +145,19 @@ def test_data_of_another_major_version_is_refused(home: DataFolder, cluster: Clu
 
 
 def test_interrupted_making_is_repeated(home: DataFolder, supervisor: Supervisor) -> None:
-    """A cluster that was only half made is thrown away and made again."""
-    half = home.path / "postgres" / "half-made"
-    half.mkdir(parents=True)
-    (half / "PG_VERSION").write_text("18\n")
+    """A partially initialised cluster is deleted and initialised again."""
+    draft = home.path / "postgres" / "half-made"
+    draft.mkdir(parents=True)
+    (draft / "PG_VERSION").write_text("18\n")
 
     start(supervisor, postgres.open_cluster(home, durable=False))
 
-    assert not half.exists()
+    assert not draft.exists()
 
 
 @pytest.fixture
 def open_home() -> Iterator[DataFolder]:
-    """A data folder whose parents everybody may enter; pytest's own are closed."""
+    """A data folder whose parents every user may enter; pytest's own are closed."""
     folder = Path(tempfile.mkdtemp(prefix="toolgauge-nobody-"))
     folder.chmod(0o755)
     yield open_data_folder(folder / "data")
@@ -166,8 +166,8 @@ def open_home() -> Iterator[DataFolder]:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become nobody")
 def test_root_can_run_it_as_nobody(open_home: DataFolder, supervisor: Supervisor) -> None:
-    """Where user namespaces are forbidden, the server runs as nobody; keys stay root's alone."""
-    identity = as_nobody(postgres_folder(), open_home.path / "postgres")
+    """Without user namespaces, the server runs as `nobody`; only root can read the keys."""
+    identity = nobody_identity(postgres_folder(), open_home.path / "postgres")
     if identity is None:
         pytest.skip("the project lies in a folder that nobody may not enter")
     cluster = postgres.open_cluster(open_home, durable=False, identity=identity)
@@ -186,13 +186,13 @@ def test_nobody_is_not_chosen_where_it_cannot_go(tmp_path: Path) -> None:
     data = closed / "data" / "postgres"
     data.mkdir(parents=True)
 
-    assert as_nobody(postgres_folder(), data) is None
+    assert nobody_identity(postgres_folder(), data) is None
     assert closed.stat().st_mode & 0o777 == 0o700
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="about normal users")
 def test_normal_user_runs_it_plainly(tmp_path: Path) -> None:
     """Nothing is wrapped around the server of a normal user."""
-    identity = unprivileged(postgres_folder(), tmp_path)
+    identity = unprivileged_identity(postgres_folder(), tmp_path)
 
     assert (identity.prefix, identity.uid) == ((), None)

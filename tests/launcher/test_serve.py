@@ -15,20 +15,27 @@ from launcher.ports import http_status
 from launcher.services import ROOT
 from tests.launcher.processes import processes_of, wait_until
 
-GIVEN = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "CREDENTIAL_KEYS", "PUBLIC_URL", "DATA_DIR"}
+SERVER_VARIABLES = {
+    "DATABASE_URL",
+    "REDIS_URL",
+    "SECRET_KEY",
+    "CREDENTIAL_KEYS",
+    "PUBLIC_URL",
+    "DATA_DIR",
+}
 
 
 class Product:
-    """`toolgauge serve` with all its parts, on a data folder of its own."""
+    """`toolgauge serve` with all its services, on a data folder of its own."""
 
-    def __init__(self, data: Path, screen: Path, *arguments: str, **given: str) -> None:
+    def __init__(self, data: Path, screen: Path, *arguments: str, **env_overrides: str) -> None:
         self.screen = screen
-        env = {name: value for name, value in os.environ.items() if name not in GIVEN}
+        env = {name: value for name, value in os.environ.items() if name not in SERVER_VARIABLES}
         with screen.open("wb") as output:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "cli.main", "serve", "--data-dir", data, *arguments],
                 cwd=ROOT,
-                env=env | given,
+                env=env | env_overrides,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
@@ -39,12 +46,12 @@ class Product:
 
     def wait_for(self, pattern: str) -> re.Match[str]:
         assert wait_until(lambda: bool(self.shows(pattern) or self._ended()), 90), "took too long"
-        found = self.shows(pattern)
-        assert found, self.screen.read_text()
-        return found
+        match = self.shows(pattern)
+        assert match, self.screen.read_text()
+        return match
 
-    def end(self, how: signal.Signals) -> int:
-        self.process.send_signal(how)
+    def end(self, stop_signal: signal.Signals) -> int:
+        self.process.send_signal(stop_signal)
         return self.process.wait(timeout=60)
 
     def _ended(self) -> bool:
@@ -61,11 +68,11 @@ def product(tmp_path: Path) -> Iterator[Product]:
 
 
 def test_whole_product_starts_and_stops_on_ctrl_c(product: Product, tmp_path: Path) -> None:
-    """All parts come up, the pages can serve, and after Ctrl-C nothing is left."""
+    """All services start, the pages respond, and after Ctrl-C no process is left."""
     port = int(product.wait_for(r"running at http://127\.0\.0\.1:(\d+)")[1])
-    shown = set(re.findall(r"^(\w+) +ready", product.screen.read_text(), re.MULTILINE))
+    ready = set(re.findall(r"^(\w+) +ready", product.screen.read_text(), re.MULTILINE))
 
-    assert shown == {"postgres", "valkey", "vendors", "web", "worker", "beat"}
+    assert ready == {"postgres", "valkey", "vendors", "web", "worker", "beat"}
     assert http_status(port, "/readyz") == 200
     assert _second_start(tmp_path, product, port) == 2
     assert product.end(signal.SIGINT) == 0
@@ -79,7 +86,7 @@ def _second_start(tmp_path: Path, product: Product, port: int) -> int:
 
 
 def test_killed_supervisor_leaves_nothing_behind(product: Product, tmp_path: Path) -> None:
-    """Even SIGKILL, which cannot be caught, ends all parts with the supervisor."""
+    """Even SIGKILL, which cannot be caught, ends all services with the supervisor."""
     product.wait_for("running at")
     assert len(processes_of(tmp_path)) > 6
 
@@ -89,7 +96,7 @@ def test_killed_supervisor_leaves_nothing_behind(product: Product, tmp_path: Pat
 
 
 def test_stop_during_the_start_is_clean(product: Product, tmp_path: Path) -> None:
-    """SIGTERM while parts are still coming up stops those that are, and counts as asked for."""
+    """SIGTERM during the start stops the services that run, and counts as a requested stop."""
     product.wait_for("valkey +ready")
 
     assert product.end(signal.SIGTERM) == 0
@@ -97,7 +104,7 @@ def test_stop_during_the_start_is_clean(product: Product, tmp_path: Path) -> Non
 
 
 def test_killed_start_leaves_nobody_who_plays_history(tmp_path: Path) -> None:
-    """The processes that play it end with the start, even when that cannot end them."""
+    """The processes that generate history end with the start, even if it was killed."""
     product = Product(tmp_path / "data", tmp_path / "screen", "--port", "0")
     product.wait_for(r"Playing \d+ days of history")
 
@@ -108,7 +115,7 @@ def test_killed_start_leaves_nobody_who_plays_history(tmp_path: Path) -> None:
 
 
 def test_taken_port_is_told_before_anything_starts(tmp_path: Path) -> None:
-    """The message names the port and the option, and no server was started for nothing."""
+    """The message names the port and the option, and no server was started."""
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         product = Product(tmp_path / "data", tmp_path / "screen", "--port", str(port))
@@ -130,7 +137,7 @@ def test_unreachable_database_ends_the_start(tmp_path: Path) -> None:
 
 
 def test_wrong_port_is_wrong_usage(tmp_path: Path) -> None:
-    """A port that is none ends with exit code 2 and says which numbers are."""
+    """An invalid port ends with exit code 2 and a message with the valid range."""
     product = Product(tmp_path / "data", tmp_path / "screen", "--port", "http")
 
     assert product.process.wait(timeout=60) == 2

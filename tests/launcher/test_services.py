@@ -19,14 +19,16 @@ def commands(home: DataFolder, since: str | None) -> dict[str, Command]:
 
 @pytest.mark.parametrize("name", ["vendors", "prepare"])
 def test_vendors_and_their_history_begin_at_the_same_moment(home: DataFolder, name: str) -> None:
-    """What is live goes on where the history that was made up for it ends."""
+    """Live simulation continues where the generated history ends."""
     argv = commands(home, SINCE)[name].argv
 
     assert argv[-2:] == ("--since", SINCE)
 
 
 def test_without_a_story_nobody_is_told_a_beginning(home: DataFolder) -> None:
-    """The vendors' clock begins with them then."""
-    told = [name for name, command in commands(home, None).items() if "--since" in command.argv]
+    """Without a history, no command gets --since."""
+    with_since = [
+        name for name, command in commands(home, None).items() if "--since" in command.argv
+    ]
 
-    assert told == []
+    assert with_since == []

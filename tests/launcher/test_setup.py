@@ -12,7 +12,7 @@ import pytest
 
 from launcher import setup
 from launcher.errors import LaunchError
-from launcher.setup import ROOT, claim, is_set_up, setuptools_alone, stamp
+from launcher.setup import ROOT, is_set_up, setuptools_requirements, write_owner_mark, write_stamp
 
 
 @pytest.fixture
@@ -26,14 +26,14 @@ def project(tmp_path: Path) -> Path:
     ):
         (root / name).write_text(f"# {name}\n")
     venv.create(root / ".venv", with_pip=False, symlinks=True)
-    claim(root)
-    stamp(root, "dev")
+    write_owner_mark(root)
+    write_stamp(root, "dev")
     return root
 
 
 def test_help_needs_no_set_up_and_works_from_anywhere(tmp_path: Path) -> None:
-    """`./run --help` answers at once, from any folder, with nothing but a Python."""
-    shown = subprocess.run(
+    """`./run --help` works at once, from any folder, with only a Python."""
+    result = subprocess.run(
         [sys.executable, "-S", "-I", ROOT / "run", "--help"],
         cwd=tmp_path,
         env={"PATH": os.defpath},
@@ -42,7 +42,7 @@ def test_help_needs_no_set_up_and_works_from_anywhere(tmp_path: Path) -> None:
         check=True,
     )
 
-    assert "./run test [--all] [pytest arguments]" in shown.stdout
+    assert "./run test [--all] [pytest arguments]" in result.stdout
 
 
 def test_run_can_be_read_by_an_old_python() -> None:
@@ -63,7 +63,7 @@ def test_development_requirements_serve_for_both(project: Path) -> None:
 def test_tests_need_more_than_the_server(project: Path) -> None:
     """After `./run` alone, `./run test` still has to install its tools."""
     (project / ".venv" / "stamp-dev").unlink()
-    stamp(project, "embedded")
+    write_stamp(project, "embedded")
 
     assert is_set_up(project, "embedded")
     assert not is_set_up(project, "dev")
@@ -78,7 +78,7 @@ def test_changed_requirements_are_installed_again(project: Path, changed: str) -
 
 
 def test_moved_folder_is_set_up_again(project: Path, tmp_path: Path) -> None:
-    """Scripts in an environment carry its old path, so a moved clone makes a new one."""
+    """Scripts in an environment contain its path, so a moved clone creates a new one."""
     moved = tmp_path / "moved"
     project.rename(moved)
 
@@ -102,10 +102,10 @@ def test_interrupted_set_up_is_repeated(project: Path) -> None:
 
 
 def test_setuptools_can_be_had_without_uv() -> None:
-    """Where no uv exists for the platform, the rest of the bootstrap is still pinned by hash."""
+    """Without uv for the platform, the rest of the bootstrap is still pinned by hash."""
     bootstrap = (ROOT / "requirements" / "bootstrap.txt").read_text()
 
-    alone = setuptools_alone(bootstrap)
+    alone = setuptools_requirements(bootstrap)
 
     assert alone.startswith("setuptools==")
     assert "--hash=sha256:" in alone

@@ -19,7 +19,7 @@ STUBBORN = f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SLEE
 PARENT = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', '{SLEEP}']); {SLEEP}"
 
 
-def make_part(name: str, folder: Path, code: str = SLEEP, stop_seconds: float = 10.0) -> Service:
+def make_service(name: str, folder: Path, code: str = SLEEP, stop_seconds: float = 10.0) -> Service:
     command = Command(
         argv=(sys.executable, "-c", code),
         env={"FOLDER": str(folder)},
@@ -41,8 +41,8 @@ def tick_until_restarted(supervisor: Supervisor, pid: int) -> bool:
 def test_part_that_dies_comes_back(
     supervisor: Supervisor, lines: list[str], tmp_path: Path
 ) -> None:
-    """A part that was killed is started again, and the terminal tells each step."""
-    supervisor.bring_up([make_part("web", tmp_path)])
+    """A killed service is restarted, and every step is printed."""
+    supervisor.bring_up([make_service("web", tmp_path)])
     pid = supervisor.supervised[0].pid
     assert pid is not None
 
@@ -60,8 +60,8 @@ def test_part_that_dies_comes_back(
 def test_pauses_between_restarts_grow(
     supervisor: Supervisor, lines: list[str], tmp_path: Path
 ) -> None:
-    """A part that keeps dying is restarted less and less often."""
-    supervisor.bring_up([make_part("web", tmp_path)])
+    """A service that keeps dying is restarted less and less often."""
+    supervisor.bring_up([make_service("web", tmp_path)])
 
     for _ in range(2):
         pid = supervisor.supervised[0].pid
@@ -75,8 +75,8 @@ def test_pauses_between_restarts_grow(
 def test_parts_stop_in_reverse_order(
     supervisor: Supervisor, lines: list[str], tmp_path: Path
 ) -> None:
-    """Whoever was started last is stopped first, and nothing is left."""
-    supervisor.bring_up([make_part(name, tmp_path) for name in ("postgres", "web", "beat")])
+    """The service that started last is stopped first, and no process is left."""
+    supervisor.bring_up([make_service(name, tmp_path) for name in ("postgres", "web", "beat")])
 
     supervisor.stop_all()
 
@@ -86,8 +86,8 @@ def test_parts_stop_in_reverse_order(
 
 
 def test_part_that_will_not_stop_is_killed(supervisor: Supervisor, tmp_path: Path) -> None:
-    """A part that ignores the request is killed when its time is up."""
-    supervisor.bring_up([make_part("web", tmp_path, STUBBORN, stop_seconds=0.2)])
+    """A service that ignores the stop signal is killed after its timeout."""
+    supervisor.bring_up([make_service("web", tmp_path, STUBBORN, stop_seconds=0.2)])
 
     supervisor.stop_all()
 
@@ -95,10 +95,10 @@ def test_part_that_will_not_stop_is_killed(supervisor: Supervisor, tmp_path: Pat
 
 
 def test_second_request_does_not_wait(lines: list[str], tmp_path: Path) -> None:
-    """With two requests to stop, even a part with hours of patience is killed at once."""
+    """After two stop signals, even a service with a long timeout is killed at once."""
     stop = StopRequest()
     supervisor = Supervisor(lines.append, stop)
-    supervisor.bring_up([make_part("web", tmp_path, STUBBORN, stop_seconds=7200)])
+    supervisor.bring_up([make_service("web", tmp_path, STUBBORN, stop_seconds=7200)])
 
     stop.count = 2
     supervisor.stop_all()
@@ -107,20 +107,20 @@ def test_second_request_does_not_wait(lines: list[str], tmp_path: Path) -> None:
 
 
 def test_children_of_a_part_go_with_it(supervisor: Supervisor, tmp_path: Path) -> None:
-    """What a part started itself is gone too when the part was killed."""
-    supervisor.bring_up([make_part("worker", tmp_path, PARENT)])
+    """The children of a killed service end with it."""
+    supervisor.bring_up([make_service("worker", tmp_path, PARENT)])
     assert wait_until(lambda: len(processes_of(tmp_path)) == 2)
 
     supervisor.stop_all()
 
-    # The part is waited for; what it had started ends a moment later where all cores are busy.
+    # Only the service itself is waited for; its children may end a moment later.
     assert wait_until(lambda: processes_of(tmp_path) == [])
 
 
 def test_part_that_never_gets_ready_ends_the_start(supervisor: Supervisor, tmp_path: Path) -> None:
-    """After three tries the start is given up, and the message shows the end of the log."""
-    service = make_part("web", tmp_path, "raise SystemExit('no such table: endpoint')")
-    # Never ready by itself: on a busy machine it lives longer than parts are usually given.
+    """After three tries the start fails, and the message shows the end of the log."""
+    service = make_service("web", tmp_path, "raise SystemExit('no such table: endpoint')")
+    # Never ready by itself: on a busy machine it may outlive the usual limit.
     broken = replace(service, is_ready=lambda _process: False)
 
     with pytest.raises(LaunchError, match=r"(?s)web did not start after 3 tries.*no such table"):
@@ -129,34 +129,34 @@ def test_part_that_never_gets_ready_ends_the_start(supervisor: Supervisor, tmp_p
 
 def test_failed_preparation_ends_the_start(supervisor: Supervisor, tmp_path: Path) -> None:
     """A preparation that fails is not repeated, and its name is in the message."""
-    command = make_part("migrate", tmp_path, "raise SystemExit(3)").command
+    command = make_service("migrate", tmp_path, "raise SystemExit(3)").command
 
     with pytest.raises(LaunchError, match=r"migrate failed \(exit code 3\)"):
         supervisor.run_once("migrate", command)
 
 
 def test_request_to_stop_is_heard_during_the_start(lines: list[str], tmp_path: Path) -> None:
-    """Ctrl-C while a part is still coming up does not wait for it."""
+    """Ctrl-C while a service is starting does not wait for it."""
     stop = StopRequest()
     supervisor = Supervisor(lines.append, stop)
     stop.count = 1
 
     with pytest.raises(StopRequested):
-        supervisor.bring_up([make_part("web", tmp_path)])
+        supervisor.bring_up([make_service("web", tmp_path)])
 
     supervisor.stop_all()
     assert processes_of(tmp_path) == []
 
 
 def test_long_log_is_put_aside(tmp_path: Path) -> None:
-    """A log over ten megabytes is moved away at the next start; a shorter one goes on."""
-    from launcher.process import rotate
+    """A log over ten megabytes is renamed at the next start; a shorter one is continued."""
+    from launcher.process import rotate_log
 
     long, short = tmp_path / "web.log", tmp_path / "beat.log"
     long.write_bytes(b"x" * 10_000_001)
     short.write_text("line\n")
 
-    rotate(long)
-    rotate(short)
+    rotate_log(long)
+    rotate_log(short)
 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["beat.log", "web.log.1"]

@@ -13,7 +13,7 @@ from launcher.services import ROOT
 from launcher.testing import WITHOUT_SERVERS, make_plan
 from tests.launcher.processes import processes_of, wait_until
 
-# Shows what it was given, then waits for a signal, as a long test run would.
+# Writes its environment to a file, then waits for a signal, as a long test run would.
 PLUGIN = """
 import json, os, pathlib, time
 def pytest_configure(config):
@@ -23,7 +23,7 @@ def pytest_configure(config):
 
 
 def start(folder: Path, *arguments: str, linger: float = 0.0) -> subprocess.Popen[bytes]:
-    """`./run test` whose servers and folders are known by the folder they lie in."""
+    """`./run test` with its servers and folders inside the given folder."""
     (folder / "lingering.py").write_text(PLUGIN)
     env = {"SEEN": str(folder / "seen"), "LINGER": str(linger), "PYTHONPATH": str(folder)}
     (folder / "tmp").mkdir()
@@ -56,12 +56,12 @@ def start(folder: Path, *arguments: str, linger: float = 0.0) -> subprocess.Pope
 def test_servers_start_only_for_tests_that_need_them(
     arguments: list[str], checks: bool, servers: bool, steps: list[str]
 ) -> None:
-    """The paths decide; without paths all tests may run, and they need servers."""
+    """The paths decide; without paths all tests run, and they need servers."""
     plan = make_plan(arguments)
 
     assert (plan.checks, plan.servers, list(plan.tests)) == (checks, servers, steps)
     assert plan.everything == ("--all" in arguments)
-    assert not {"--all", "--fast"} & {word for words in plan.tests.values() for word in words}
+    assert not {"--all", "--fast"} & {argument for step in plan.tests.values() for argument in step}
 
 
 def test_folders_without_servers_exist() -> None:
@@ -70,12 +70,12 @@ def test_folders_without_servers_exist() -> None:
 
 
 def test_tests_without_servers_get_none(tmp_path: Path) -> None:
-    """Neither addresses of servers nor a folder for their data are given."""
+    """The environment has neither URLs of servers nor a folder for their data."""
     process = start(tmp_path, "--collect-only", "-q", "tests/probes/test_redaction.py")
 
     assert process.wait(timeout=90) == 0
-    seen = json.loads((tmp_path / "seen").read_text())
-    assert not {"DATABASE_URL", "REDIS_URL"} & seen.keys()
+    environment = json.loads((tmp_path / "seen").read_text())
+    assert not {"DATABASE_URL", "REDIS_URL"} & environment.keys()
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
@@ -84,15 +84,15 @@ def test_tests_get_servers_of_their_own(tmp_path: Path) -> None:
     process = start(tmp_path, "--collect-only", "-q", "tests/deploy/test_image.py")
 
     assert process.wait(timeout=90) == 0
-    seen = json.loads((tmp_path / "seen").read_text())
-    assert seen["DATABASE_URL"] != os.environ["DATABASE_URL"]
-    assert seen["REDIS_URL"] != os.environ["REDIS_URL"]
-    assert seen["DATA_DIR"].startswith(str(tmp_path))
-    assert "DEBUG" not in seen
+    environment = json.loads((tmp_path / "seen").read_text())
+    assert environment["DATABASE_URL"] != os.environ["DATABASE_URL"]
+    assert environment["REDIS_URL"] != os.environ["REDIS_URL"]
+    assert environment["DATA_DIR"].startswith(str(tmp_path))
+    assert "DEBUG" not in environment
 
 
 def test_servers_are_gone_after_the_tests(tmp_path: Path) -> None:
-    """Neither processes nor folders are left, and the result of the tests is handed on."""
+    """No processes and folders are left, and the exit code of the tests is passed on."""
     process = start(tmp_path, "tests/deploy/no_such_test.py")
 
     assert process.wait(timeout=90) == 4

@@ -22,7 +22,7 @@ def start(supervisor: Supervisor, store: Store) -> int:
 
 
 def test_data_survives_a_restart(home: DataFolder, supervisor: Supervisor) -> None:
-    """Messages that were waiting before a stop are waiting after the next start."""
+    """Queued messages survive a restart."""
     store = valkey.open_store(home)
     start(supervisor, store)
     with redis.Redis.from_url(store.url()) as client:
@@ -39,7 +39,7 @@ def test_data_survives_a_restart(home: DataFolder, supervisor: Supervisor) -> No
 def test_password_is_needed_and_in_no_command_line(
     home: DataFolder, supervisor: Supervisor
 ) -> None:
-    """Other users of the machine can neither come in nor read the password."""
+    """Other users of the machine can neither connect nor read the password."""
     store = valkey.open_store(home)
     start(supervisor, store)
 
@@ -51,7 +51,7 @@ def test_password_is_needed_and_in_no_command_line(
 
 
 def test_messages_are_never_evicted(home: DataFolder, supervisor: Supervisor) -> None:
-    """When memory is short, writing fails loudly instead of dropping messages."""
+    """When memory is full, writes fail instead of evicting messages."""
     store = valkey.open_store(home)
     start(supervisor, store)
 
@@ -86,7 +86,7 @@ def test_server_that_was_left_running_is_stopped_first(
 def test_pid_file_that_names_another_process_is_ignored(
     home: DataFolder, supervisor: Supervisor
 ) -> None:
-    """A pid that was handed to another program since does not get that program ended."""
+    """A process that got the old pid meanwhile is not killed."""
     store = valkey.open_store(home)
     store.pid_file.write_text(f"{os.getpid()}\n")
 

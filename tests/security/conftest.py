@@ -4,28 +4,28 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.security.doorkeeper import Doorkeeper, serve
-from tests.security.people import Log
+from tests.security.doorkeeper import RecordingServer, run_server
+from tests.security.people import AuditStart
 
 
 @pytest.fixture(autouse=True)
-def log_begins(request: pytest.FixtureRequest) -> None:
+def mark_audit_start(request: pytest.FixtureRequest) -> None:
     if "db" in request.fixturenames:
         request.getfixturevalue("db")
-        Log.begin()
+        AuditStart.begin()
 
 
 @pytest.fixture(scope="module")
-def everywhere() -> Iterator[Doorkeeper]:
+def wildcard_server() -> Iterator[RecordingServer]:
     """Listens on every address of this machine."""
-    yield from serve("0.0.0.0")
+    yield from run_server("0.0.0.0")
 
 
 @pytest.fixture
-def one() -> Iterator[Doorkeeper]:
-    yield from serve("127.0.0.1")
+def first_server() -> Iterator[RecordingServer]:
+    yield from run_server("127.0.0.1")
 
 
 @pytest.fixture
-def two() -> Iterator[Doorkeeper]:
-    yield from serve("127.0.0.2")
+def second_server() -> Iterator[RecordingServer]:
+    yield from run_server("127.0.0.2")

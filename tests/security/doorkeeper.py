@@ -1,4 +1,4 @@
-"""A server that notes who comes in, and sends them on where told."""
+"""A server that records requests, and can redirect them."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 from typing_extensions import override
 
 
-class Doorkeeper(ThreadingHTTPServer):
+class RecordingServer(ThreadingHTTPServer):
     redirect = ""
 
     def __init__(self, host: str = "127.0.0.1") -> None:
         super().__init__((host, 0), _Handler)
-        self.seen: list[str] = []
+        self.hosts: list[str] = []
 
 
 class _Handler(BaseHTTPRequestHandler):
-    server: Doorkeeper
+    server: RecordingServer
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        self.server.seen.append(self.headers.get("host", ""))
+        self.server.hosts.append(self.headers.get("host", ""))
         self.send_response(302 if self.server.redirect else 200)
         if self.server.redirect:
             self.send_header("location", self.server.redirect)
@@ -37,8 +37,8 @@ class _Handler(BaseHTTPRequestHandler):
         pass
 
 
-def serve(host: str) -> Iterator[Doorkeeper]:
-    with Doorkeeper(host) as server:
+def run_server(host: str) -> Iterator[RecordingServer]:
+    with RecordingServer(host) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield server

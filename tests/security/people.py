@@ -1,4 +1,4 @@
-"""People who sign in by the form, for tests of the door."""
+"""Signing in by the form, and the audit entries of a test."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PASSWORD = "correct horse battery"
 
 
 class CountingHasher(MD5PasswordHasher):
-    """Cheap, and counts how often a password was looked at."""
+    """Cheap, and counts how often a password was hashed."""
 
     count = 0
 
@@ -29,16 +29,16 @@ class CountingHasher(MD5PasswordHasher):
         return super().encode(password, salt)
 
 
-def sign_in(client: Client, name: str = "bob", password: str = PASSWORD, **more: Any) -> Any:
-    return client.post("/login/", {"username": name, "password": password, **more})
+def sign_in(client: Client, name: str = "bob", password: str = PASSWORD, **fields: Any) -> Any:
+    return client.post("/login/", {"username": name, "password": password, **fields})
 
 
-def is_in(client: Client) -> bool:
+def is_signed_in(client: Client) -> bool:
     return client.get("/settings/").status_code == 200
 
 
-def with_app(person: User) -> str:
-    """Give somebody an app and recovery codes; returns the app's secret."""
+def add_app(person: User) -> str:
+    """Give a person an app and recovery codes; returns the app's secret."""
     secret = one_time_codes.new_app_secret()
     seed = {"seed": second_factor.seal(one_time_codes.new_recovery_seed()), "used_mask": 0}
     app = {"secret": second_factor.seal(secret)}
@@ -47,14 +47,14 @@ def with_app(person: User) -> str:
     return secret
 
 
-def code_of(secret: str, *, later: int = 0) -> str:
-    """What the app shows now, or some half minutes later."""
-    counter = int(time.time()) // 30 + later
+def app_code(secret: str, *, steps_later: int = 0) -> str:
+    """The code that the app shows now, or some steps of 30 seconds later."""
+    counter = int(time.time()) // 30 + steps_later
     return one_time_codes.app_code(secret, counter)
 
 
-class Log:
-    """Entries cannot be removed, so those of tests before this one may still be there."""
+class AuditStart:
+    """Where this test's audit entries begin: those of earlier tests cannot be removed."""
 
     last = 0
 
@@ -63,7 +63,7 @@ class Log:
         cls.last = AuditEntry.objects.aggregate(last=Max("id"))["last"] or 0
 
 
-def told(action: Action) -> list[dict[str, Any]]:
-    """What was written down since this test began."""
-    entries = AuditEntry.objects.filter(action=action.value, id__gt=Log.last).order_by("id")
-    return [entry.told for entry in entries]
+def audit_entries(action: Action) -> list[dict[str, Any]]:
+    """The audit entries of that action since this test began."""
+    entries = AuditEntry.objects.filter(action=action.value, id__gt=AuditStart.last).order_by("id")
+    return [entry.parsed_body for entry in entries]

@@ -1,4 +1,4 @@
-"""A tiny OpenID Connect provider on this machine: real HTTP, real signatures, lies when told to."""
+"""A small OpenID Connect provider: real HTTP, real signatures, wrong answers on request."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Provider(ThreadingHTTPServer):
         self.url = f"http://127.0.0.1:{self.server_port}"
         self.key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         self.signs_with = self.key
-        self.asked: dict[str, str] = {}
+        self.authorize_params: dict[str, str] = {}
         self.claims: dict[str, Any] = {}
         self.issuer = self.url
         self.algorithm = "RS256"
 
     def authorize(self, address: str) -> str:
-        """What a browser would be sent back with, after somebody signed in there."""
-        self.asked = dict(parse_qsl(urlsplit(address).query))
-        return f"/login/oidc/back/?code=the-code&state={self.asked['state']}"
+        """The URL that a browser is redirected to after signing in at the provider."""
+        self.authorize_params = dict(parse_qsl(urlsplit(address).query))
+        return f"/login/oidc/back/?code=the-code&state={self.authorize_params['state']}"
 
     def id_token(self) -> str:
         now = int(time.time())
@@ -45,19 +45,19 @@ class Provider(ThreadingHTTPServer):
             "sub": "subject-1",
             "iat": now,
             "exp": now + 60,
-            "nonce": self.asked["nonce"],
+            "nonce": self.authorize_params["nonce"],
             **self.claims,
         }
         key: Any = "" if self.algorithm == "none" else self.signs_with
         return jwt.encode(claims, key, self.algorithm, headers={"kid": "one"})
 
-    def takes(self, form: dict[str, list[str]]) -> bool:
-        """Whether the code comes from whoever began, and from our client."""
+    def accepts(self, form: dict[str, list[str]]) -> bool:
+        """Whether the code belongs to this flow, and comes from our client."""
         verifier = form.get("code_verifier", [""])[0]
         digest = hashlib.sha256(verifier.encode()).digest()
         challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
-        known = form.get("client_secret") == [SECRET] and form.get("code") == ["the-code"]
-        return known and challenge == self.asked["code_challenge"]
+        is_our_client = form.get("client_secret") == [SECRET] and form.get("code") == ["the-code"]
+        return is_our_client and challenge == self.authorize_params["code_challenge"]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -81,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         form = parse_qs(self.rfile.read(int(self.headers["content-length"])).decode())
-        if not self.server.takes(form):
+        if not self.server.accepts(form):
             self._answer({"error": "invalid_grant"}, 400)
             return
         self._answer({"access_token": "x", "id_token": self.server.id_token()})
@@ -101,7 +101,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def provider(settings: Any) -> Iterator[Provider]:
-    """The provider, running and set up as ours."""
+    """The running provider, configured as ours."""
     with Provider() as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()

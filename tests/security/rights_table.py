@@ -1,7 +1,7 @@
-"""Who may do what at every address: the one table that the matrix of rights is generated from.
+"""Who may do what at every URL: the table behind the matrix of rights.
 
 It repeats on purpose what views declare (dashboard/core/permissions.py), so that a right changed by
-mistake in one of the two places is noticed. A new address needs an entry here.
+mistake in one of the two places is noticed. A new URL needs an entry here.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Who(StrEnum):
-    """Everybody the matrix asks for; all but the last have their roles in the endpoint's team."""
+class Persona(StrEnum):
+    """The kinds of people in the matrix; all but the last have roles in the endpoint's team."""
 
     ANONYMOUS = "anonymous"
     NOBODY = "somebody without a role"
@@ -23,163 +23,163 @@ class Who(StrEnum):
     FOREIGN = "operator of another team"
 
 
-READERS = frozenset({Who.VIEWER, Who.OPERATOR, Who.APPROVER, Who.ADMINISTRATOR})
-# Those who may ask for runs, switch modes on and step back.
-PROBERS = frozenset({Who.OPERATOR, Who.APPROVER, Who.ADMINISTRATOR})
-OPERATORS = frozenset({Who.OPERATOR, Who.ADMINISTRATOR})
-APPROVERS = frozenset({Who.APPROVER, Who.ADMINISTRATOR})
-ADMINISTRATORS = frozenset({Who.ADMINISTRATOR})
-SIGNED_IN = frozenset(Who) - {Who.ANONYMOUS}
-ANYBODY = frozenset(Who)
+READERS = frozenset({Persona.VIEWER, Persona.OPERATOR, Persona.APPROVER, Persona.ADMINISTRATOR})
+# Personas that may start runs, turn modes on and step back.
+PROBERS = frozenset({Persona.OPERATOR, Persona.APPROVER, Persona.ADMINISTRATOR})
+OPERATORS = frozenset({Persona.OPERATOR, Persona.ADMINISTRATOR})
+APPROVERS = frozenset({Persona.APPROVER, Persona.ADMINISTRATOR})
+ADMINISTRATORS = frozenset({Persona.ADMINISTRATOR})
+SIGNED_IN = frozenset(Persona) - {Persona.ANONYMOUS}
+ANYBODY = frozenset(Persona)
 
-_FINE = frozenset({200, 204, 302})
+_ALLOWED_STATUSES = frozenset({200, 204, 302})
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Who may read it and who may send something there; None where that is no way to use it.
+class PageRights:
+    """Who may GET and who may POST; None if the page does not have that method.
 
-    `answers` are the statuses that those who may get: there is more to it than a right. For those
-    in `unseen` it is not there: the view looks it up among what they may see.
+    `answers` are the statuses of allowed requests, which can fail for other reasons. For personas
+    in `unseen` it answers 404: the view looks it up among what they may see.
     """
 
-    get: frozenset[Who] | None = None
-    post: frozenset[Who] | None = None
-    answers: frozenset[int] = _FINE
-    unseen: frozenset[Who] = frozenset()
+    get: frozenset[Persona] | None = None
+    post: frozenset[Persona] | None = None
+    answers: frozenset[int] = _ALLOWED_STATUSES
+    unseen: frozenset[Persona] = frozenset()
 
 
 # By the names of their addresses.
-PAGES: Mapping[str, Page] = {
+PAGES: Mapping[str, PageRights] = {
     # The fleet, endpoints and their runs.
-    "fleet": Page(READERS),
-    "fleet-rows": Page(READERS),
-    "compare": Page(READERS),
-    "compare-export": Page(READERS),
-    "nearby": Page(OPERATORS),
-    "endpoint": Page(READERS),
-    "endpoint-new": Page(OPERATORS, OPERATORS),
-    "endpoint-new-try": Page(post=OPERATORS),
-    "endpoint-edit": Page(OPERATORS, OPERATORS),
-    "endpoint-try": Page(post=OPERATORS),
-    "endpoint-remove": Page(OPERATORS, OPERATORS),
-    "endpoint-runs": Page(READERS),
-    "endpoint-run": Page(READERS),
-    "endpoint-probe": Page(PROBERS, PROBERS),
-    "endpoint-chart": Page(READERS),
-    "endpoint-points": Page(READERS),
-    "endpoint-export": Page(READERS),
-    "endpoint-notes": Page(READERS, OPERATORS),
-    "note-remove": Page(post=OPERATORS),
-    "endpoint-policy": Page(READERS),
-    "endpoint-modes": Page(READERS, PROBERS),
-    "mode-off": Page(post=PROBERS),
-    "mode-release": Page(post=OPERATORS),
-    "endpoint-accept": Page(APPROVERS, APPROVERS),
-    "run": Page(READERS),
-    "run-progress": Page(READERS),
-    "run-cancel": Page(post=PROBERS),
-    "run-attempts": Page(READERS),
-    "run-bundle": Page(READERS),
-    "attempt": Page(READERS),
-    "attempt-difference": Page(READERS),
-    "attempt-bundle": Page(READERS),
-    "attempt-chunks": Page(READERS),
-    "attempt-raw": Page(READERS),
+    "fleet": PageRights(READERS),
+    "fleet-rows": PageRights(READERS),
+    "compare": PageRights(READERS),
+    "compare-export": PageRights(READERS),
+    "nearby": PageRights(OPERATORS),
+    "endpoint": PageRights(READERS),
+    "endpoint-new": PageRights(OPERATORS, OPERATORS),
+    "endpoint-new-try": PageRights(post=OPERATORS),
+    "endpoint-edit": PageRights(OPERATORS, OPERATORS),
+    "endpoint-try": PageRights(post=OPERATORS),
+    "endpoint-remove": PageRights(OPERATORS, OPERATORS),
+    "endpoint-runs": PageRights(READERS),
+    "endpoint-run": PageRights(READERS),
+    "endpoint-probe": PageRights(PROBERS, PROBERS),
+    "endpoint-chart": PageRights(READERS),
+    "endpoint-points": PageRights(READERS),
+    "endpoint-export": PageRights(READERS),
+    "endpoint-notes": PageRights(READERS, OPERATORS),
+    "note-remove": PageRights(post=OPERATORS),
+    "endpoint-policy": PageRights(READERS),
+    "endpoint-modes": PageRights(READERS, PROBERS),
+    "mode-off": PageRights(post=PROBERS),
+    "mode-release": PageRights(post=OPERATORS),
+    "endpoint-accept": PageRights(APPROVERS, APPROVERS),
+    "run": PageRights(READERS),
+    "run-progress": PageRights(READERS),
+    "run-cancel": PageRights(post=PROBERS),
+    "run-attempts": PageRights(READERS),
+    "run-bundle": PageRights(READERS),
+    "attempt": PageRights(READERS),
+    "attempt-difference": PageRights(READERS),
+    "attempt-bundle": PageRights(READERS),
+    "attempt-chunks": PageRights(READERS),
+    "attempt-raw": PageRights(READERS),
     # Rollouts.
-    "rollouts": Page(READERS),
-    "rollout": Page(READERS),
-    "rollout-ask": Page(post=OPERATORS),
-    "rollout-decide": Page(post=APPROVERS),
-    "rollout-withdraw": Page(post=OPERATORS),
-    "rollout-step-back": Page(PROBERS, PROBERS),
-    "gates": Page(READERS, ADMINISTRATORS),
-    # What was done.
-    "audit": Page(READERS),
-    "audit-export": Page(READERS),
-    "audit-entry": Page(READERS, unseen=frozenset({Who.FOREIGN})),
+    "rollouts": PageRights(READERS),
+    "rollout": PageRights(READERS),
+    "rollout-ask": PageRights(post=OPERATORS),
+    "rollout-decide": PageRights(post=APPROVERS),
+    "rollout-withdraw": PageRights(post=OPERATORS),
+    "rollout-step-back": PageRights(PROBERS, PROBERS),
+    "gates": PageRights(READERS, ADMINISTRATORS),
+    # The audit log.
+    "audit": PageRights(READERS),
+    "audit-export": PageRights(READERS),
+    "audit-entry": PageRights(READERS, unseen=frozenset({Persona.FOREIGN})),
     # Incidents.
-    "incidents": Page(READERS),
-    "incident": Page(READERS),
-    "incident-acknowledge": Page(post=OPERATORS),
-    "incident-release": Page(post=APPROVERS),
+    "incidents": PageRights(READERS),
+    "incident": PageRights(READERS),
+    "incident-acknowledge": PageRights(post=OPERATORS),
+    "incident-release": PageRights(post=APPROVERS),
     # Settings.
-    "settings": Page(SIGNED_IN),
-    "retention": Page(SIGNED_IN),
-    "password": Page(SIGNED_IN, SIGNED_IN),
-    "maintenance": Page(READERS, OPERATORS),
-    "maintenance-cancel": Page(post=OPERATORS),
-    "system": Page(READERS),
-    "export": Page(READERS),
-    "import": Page(ADMINISTRATORS, ADMINISTRATORS),
-    "demo": Page(READERS),
-    "demo-start": Page(post=ADMINISTRATORS),
-    "demo-remove": Page(ADMINISTRATORS, ADMINISTRATORS),
-    "demo-hide": Page(post=SIGNED_IN),
-    "people": Page(ADMINISTRATORS, ADMINISTRATORS),
-    "person": Page(ADMINISTRATORS),
-    "person-password": Page(post=ADMINISTRATORS),
-    "person-role": Page(post=ADMINISTRATORS),
-    "person-deactivate": Page(post=ADMINISTRATORS),
-    "person-reactivate": Page(post=ADMINISTRATORS),
-    "person-unlock": Page(post=ADMINISTRATORS),
-    "person-second-factor": Page(post=ADMINISTRATORS),
-    "person-grants": Page(post=ADMINISTRATORS),
-    "grant-take": Page(ADMINISTRATORS, ADMINISTRATORS),
-    "person-withdraw": Page(post=ADMINISTRATORS),
-    "teams": Page(ADMINISTRATORS, ADMINISTRATORS),
-    "team": Page(ADMINISTRATORS, ADMINISTRATORS),
-    "team-endpoints": Page(post=ADMINISTRATORS),
-    "team-remove": Page(ADMINISTRATORS, ADMINISTRATORS),
+    "settings": PageRights(SIGNED_IN),
+    "retention": PageRights(SIGNED_IN),
+    "password": PageRights(SIGNED_IN, SIGNED_IN),
+    "maintenance": PageRights(READERS, OPERATORS),
+    "maintenance-cancel": PageRights(post=OPERATORS),
+    "system": PageRights(READERS),
+    "export": PageRights(READERS),
+    "import": PageRights(ADMINISTRATORS, ADMINISTRATORS),
+    "demo": PageRights(READERS),
+    "demo-start": PageRights(post=ADMINISTRATORS),
+    "demo-remove": PageRights(ADMINISTRATORS, ADMINISTRATORS),
+    "demo-hide": PageRights(post=SIGNED_IN),
+    "people": PageRights(ADMINISTRATORS, ADMINISTRATORS),
+    "person": PageRights(ADMINISTRATORS),
+    "person-password": PageRights(post=ADMINISTRATORS),
+    "person-role": PageRights(post=ADMINISTRATORS),
+    "person-deactivate": PageRights(post=ADMINISTRATORS),
+    "person-reactivate": PageRights(post=ADMINISTRATORS),
+    "person-unlock": PageRights(post=ADMINISTRATORS),
+    "person-second-factor": PageRights(post=ADMINISTRATORS),
+    "person-grants": PageRights(post=ADMINISTRATORS),
+    "grant-take": PageRights(ADMINISTRATORS, ADMINISTRATORS),
+    "person-withdraw": PageRights(post=ADMINISTRATORS),
+    "teams": PageRights(ADMINISTRATORS, ADMINISTRATORS),
+    "team": PageRights(ADMINISTRATORS, ADMINISTRATORS),
+    "team-endpoints": PageRights(post=ADMINISTRATORS),
+    "team-remove": PageRights(ADMINISTRATORS, ADMINISTRATORS),
     # Their own; those of others are an administrator's.
-    "tokens": Page(SIGNED_IN, SIGNED_IN),
-    "token-revoke": Page(SIGNED_IN, SIGNED_IN, unseen=SIGNED_IN - ADMINISTRATORS),
-    "tool-rules": Page(ADMINISTRATORS, ADMINISTRATORS),
-    "tool-rule": Page(ADMINISTRATORS, ADMINISTRATORS),
-    "tool-rule-move": Page(post=ADMINISTRATORS),
-    "tool-rule-remove": Page(post=ADMINISTRATORS),
-    "channels": Page(ADMINISTRATORS),
-    "channel-new": Page(ADMINISTRATORS, ADMINISTRATORS),
-    "channel-edit": Page(ADMINISTRATORS, ADMINISTRATORS),
-    "channel-remove": Page(ADMINISTRATORS, ADMINISTRATORS),
-    "channel-rotate": Page(ADMINISTRATORS, ADMINISTRATORS),
-    "channel-test": Page(post=ADMINISTRATORS),
-    "deliveries": Page(ADMINISTRATORS),
-    "delivery-result": Page(ADMINISTRATORS),
-    "delivery-retry": Page(post=ADMINISTRATORS),
+    "tokens": PageRights(SIGNED_IN, SIGNED_IN),
+    "token-revoke": PageRights(SIGNED_IN, SIGNED_IN, unseen=SIGNED_IN - ADMINISTRATORS),
+    "tool-rules": PageRights(ADMINISTRATORS, ADMINISTRATORS),
+    "tool-rule": PageRights(ADMINISTRATORS, ADMINISTRATORS),
+    "tool-rule-move": PageRights(post=ADMINISTRATORS),
+    "tool-rule-remove": PageRights(post=ADMINISTRATORS),
+    "channels": PageRights(ADMINISTRATORS),
+    "channel-new": PageRights(ADMINISTRATORS, ADMINISTRATORS),
+    "channel-edit": PageRights(ADMINISTRATORS, ADMINISTRATORS),
+    "channel-remove": PageRights(ADMINISTRATORS, ADMINISTRATORS),
+    "channel-rotate": PageRights(ADMINISTRATORS, ADMINISTRATORS),
+    "channel-test": PageRights(post=ADMINISTRATORS),
+    "deliveries": PageRights(ADMINISTRATORS),
+    "delivery-result": PageRights(ADMINISTRATORS),
+    "delivery-retry": PageRights(post=ADMINISTRATORS),
     # The way in and out.
-    "language": Page(post=ANYBODY),
-    "login": Page(ANYBODY, ANYBODY),
-    "logout": Page(post=SIGNED_IN),
-    "login-code": Page(ANYBODY, ANYBODY),
-    "login-passkey": Page(post=ANYBODY),
-    "passkey-options": Page(post=ANYBODY),
-    # Where no provider is set up there are none of these.
-    "login-oidc": Page(post=ANYBODY, answers=frozenset({404})),
-    "login-oidc-back": Page(ANYBODY, answers=frozenset({404})),
-    "security-link": Page(post=SIGNED_IN, answers=frozenset({404})),
-    "security-unlink": Page(post=SIGNED_IN, answers=frozenset({302, 404})),
-    # One's own.
-    "confirm": Page(SIGNED_IN, SIGNED_IN),
-    "security": Page(SIGNED_IN),
-    "security-app": Page(SIGNED_IN, SIGNED_IN),
-    "security-passkey-new": Page(SIGNED_IN, SIGNED_IN),
-    "security-codes": Page(post=SIGNED_IN),
-    "security-remove": Page(post=SIGNED_IN, unseen=SIGNED_IN - ADMINISTRATORS),
-    "sessions": Page(SIGNED_IN, SIGNED_IN),
-    "session-end": Page(post=SIGNED_IN),
-    "invitation": Page(ANYBODY, ANYBODY),
+    "language": PageRights(post=ANYBODY),
+    "login": PageRights(ANYBODY, ANYBODY),
+    "logout": PageRights(post=SIGNED_IN),
+    "login-code": PageRights(ANYBODY, ANYBODY),
+    "login-passkey": PageRights(post=ANYBODY),
+    "passkey-options": PageRights(post=ANYBODY),
+    # Without a provider these do not exist.
+    "login-oidc": PageRights(post=ANYBODY, answers=frozenset({404})),
+    "login-oidc-back": PageRights(ANYBODY, answers=frozenset({404})),
+    "security-link": PageRights(post=SIGNED_IN, answers=frozenset({404})),
+    "security-unlink": PageRights(post=SIGNED_IN, answers=frozenset({302, 404})),
+    # The person's own.
+    "confirm": PageRights(SIGNED_IN, SIGNED_IN),
+    "security": PageRights(SIGNED_IN),
+    "security-app": PageRights(SIGNED_IN, SIGNED_IN),
+    "security-passkey-new": PageRights(SIGNED_IN, SIGNED_IN),
+    "security-codes": PageRights(post=SIGNED_IN),
+    "security-remove": PageRights(post=SIGNED_IN, unseen=SIGNED_IN - ADMINISTRATORS),
+    "sessions": PageRights(SIGNED_IN, SIGNED_IN),
+    "session-end": PageRights(post=SIGNED_IN),
+    "invitation": PageRights(ANYBODY, ANYBODY),
     # Where DEBUG is off there are none of these.
-    "design": Page(SIGNED_IN, answers=frozenset({404})),
-    "design-toast": Page(post=SIGNED_IN, answers=frozenset({404})),
+    "design": PageRights(SIGNED_IN, answers=frozenset({404})),
+    "design-toast": PageRights(post=SIGNED_IN, answers=frozenset({404})),
     # For machines.
-    "healthz": Page(ANYBODY),
-    "readyz": Page(ANYBODY, answers=frozenset({200, 503})),
-    "metrics": Page(ANYBODY),
+    "healthz": PageRights(ANYBODY),
+    "readyz": PageRights(ANYBODY, answers=frozenset({200, 503})),
+    "metrics": PageRights(ANYBODY),
 }
 
-# Of the API, by the names of its operations: who may, with a token of every scope.
-OPERATIONS: Mapping[str, frozenset[Who]] = {
+# Operations of the API by name: who may use each, with a token of every scope.
+OPERATIONS: Mapping[str, frozenset[Persona]] = {
     "list_endpoints": READERS,
     "create_endpoint": OPERATORS,
     "read_endpoint": READERS,
@@ -233,16 +233,18 @@ OPERATIONS: Mapping[str, frozenset[Who]] = {
     # Their own; those of others are an administrator's.
     "list_tokens": READERS,
     "revoke_token": READERS,
-    # Each event says whose endpoint it is of, and is taken or refused by itself.
+    # Each event names its endpoint, and is accepted or rejected by itself.
     "send_telemetry": SIGNED_IN,
-    # What the answers of the API mean, and what it offers.
+    # The descriptions of errors, and the OpenAPI document.
     "list_problems": ANYBODY,
     "read_problem": ANYBODY,
 }
-# For whom what an operation names is not there: it is looked up among what they may see.
-UNSEEN: Mapping[str, frozenset[Who]] = {
-    "revoke_token": frozenset({Who.VIEWER, Who.OPERATOR, Who.APPROVER, Who.FOREIGN}),
+# The personas that get 404 from an operation: it looks up objects among what they may see.
+UNSEEN: Mapping[str, frozenset[Persona]] = {
+    "revoke_token": frozenset(
+        {Persona.VIEWER, Persona.OPERATOR, Persona.APPROVER, Persona.FOREIGN}
+    ),
 }
-# They hand their connection to the database back, which here holds all rows: whoever is let in is
-# read in tests/dashboard/api.
+# Streams release their database connection, whose transaction has all rows here; allowed requests
+# are tested in tests/dashboard/api.
 STREAMS = frozenset({"follow_run"})

@@ -1,4 +1,4 @@
-"""Walks every address of the pages as everybody."""
+"""Requests every URL of the pages as every persona."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from django.http import HttpResponseBase
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from dashboard.core.permissions import TEAM_PARAMETERS
-from tests.security.rights_table import PAGES, Page, Who
-from tests.security.rights_world import BLIND, World, sent
+from tests.security.rights_table import PAGES, PageRights, Persona
+from tests.security.rights_world import WITHOUT_ACCESS, World, send_and_roll_back
 
 API = "api/v1/"
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """One address as the resolver knows it, with the names of what stands in it."""
+    """One URL as the resolver knows it, with the names of its parameters."""
 
     name: str
     kwargs: tuple[str, ...]
@@ -29,85 +29,89 @@ class Address:
         return bool(TEAM_PARAMETERS & set(self.kwargs))
 
 
-def addresses() -> list[Address]:
-    """Every address of a page; those of the API are operations, which have a table of their own."""
+def list_addresses() -> list[Address]:
+    """Every URL of a page; the API's operations have a table of their own."""
     return [
         Address(str(pattern.name), tuple(pattern.pattern.regex.groupindex), pattern)
-        for prefix, pattern in every_pattern()
+        for prefix, pattern in list_patterns()
         if not prefix.startswith(API)
     ]
 
 
-def every_pattern() -> Iterator[tuple[str, URLPattern]]:
-    """Whatever the product answers to, with what its address begins with."""
-    yield from _below(get_resolver("config.urls"), "")
+def list_patterns() -> Iterator[tuple[str, URLPattern]]:
+    """Every URL pattern of the product, with its prefix."""
+    yield from _walk_patterns(get_resolver("config.urls"), "")
 
 
-def _below(resolver: URLResolver, prefix: str) -> Iterator[tuple[str, URLPattern]]:
-    for each in resolver.url_patterns:
-        if isinstance(each, URLResolver):
-            yield from _below(each, f"{prefix}{each.pattern}")
+def _walk_patterns(resolver: URLResolver, prefix: str) -> Iterator[tuple[str, URLPattern]]:
+    for pattern in resolver.url_patterns:
+        if isinstance(pattern, URLResolver):
+            yield from _walk_patterns(pattern, f"{prefix}{pattern.pattern}")
         else:
-            yield prefix, each
+            yield prefix, pattern
 
 
-def path_of(address: Address, world: World) -> str:
-    return reverse(address.name, kwargs={name: world.named(name) for name in address.kwargs})
+def build_path(address: Address, world: World) -> str:
+    return reverse(address.name, kwargs={name: world.parameter(name) for name in address.kwargs})
 
 
-def wrong_answers(world: World) -> dict[str, str]:
-    """Every address, method and person whose answer is not the one that the table says."""
+def find_wrong_answers(world: World) -> dict[str, str]:
+    """Every URL, method and persona whose answer differs from the table."""
     wrong = {}
-    for address in addresses():
-        page, path = PAGES[address.name], path_of(address, world)
+    for address in list_addresses():
+        page, path = PAGES[address.name], build_path(address, world)
         for method in ("GET", "POST"):
-            for who in Who:
-                answer = _ask(world, who, method, path)
-                expected = _expected(page, address, method, who)
-                if (found := _kind(answer, page)) != expected:
-                    wrong[f"{method} {path} ({address.name}) as {who}"] = f"{found}, not {expected}"
+            for persona in Persona:
+                answer = _request_as(world, persona, method, path)
+                expected = _expected_answer(page, address, method, persona)
+                if (kind := _answer_kind(answer, page)) != expected:
+                    wrong[f"{method} {path} ({address.name}) as {persona}"] = (
+                        f"{kind}, not {expected}"
+                    )
     return wrong
 
 
-def unknown_methods(world: World) -> dict[str, int]:
-    """Every address that answers an administrator to a method that no page has."""
+def find_unknown_methods(world: World) -> dict[str, int]:
+    """Every URL that answers an administrator to a method that no page has."""
     values = {}
-    for address in addresses():
-        path = path_of(address, world)
+    for address in list_addresses():
+        path = build_path(address, world)
         for method in ("PUT", "PATCH", "DELETE"):
-            status = _ask(world, Who.ADMINISTRATOR, method, path).status_code
+            status = _request_as(world, Persona.ADMINISTRATOR, method, path).status_code
             if status not in {404, 405}:
                 values[f"{method} {path} ({address.name})"] = status
     return values
 
 
-def _ask(world: World, who: Who, method: str, path: str) -> HttpResponseBase:
+def _request_as(world: World, persona: Persona, method: str, path: str) -> HttpResponseBase:
     world.client.cookies.clear()
-    if who in world.cookies:
-        world.client.cookies[settings.SESSION_COOKIE_NAME] = world.cookies[who]
-    return sent(world.client, method, path, "", content_type="application/x-www-form-urlencoded")
+    if persona in world.cookies:
+        world.client.cookies[settings.SESSION_COOKIE_NAME] = world.cookies[persona]
+    return send_and_roll_back(
+        world.client, method, path, "", content_type="application/x-www-form-urlencoded"
+    )
 
 
-def _kind(answer: HttpResponseBase, page: Page) -> str:
+def _answer_kind(answer: HttpResponseBase, page: PageRights) -> str:
     status = answer.status_code
     if status == 302 and answer.headers["Location"].startswith("/login/?next="):
         return "sign in"
     return "allowed" if status in page.answers else str(status)
 
 
-def _expected(page: Page, address: Address, method: str, who: Who) -> str:
+def _expected_answer(page: PageRights, address: Address, method: str, persona: Persona) -> str:
     own, other = (page.get, page.post) if method == "GET" else (page.post, page.get)
-    # Where a method means nothing, whoever may use the other one is told so.
+    # A persona that may use the other method gets 405, not 403.
     may = own if own is not None else other
     assert may is not None, f"{address.name}: who may?"
-    if who is Who.ANONYMOUS and who not in may:
+    if persona is Persona.ANONYMOUS and persona not in may:
         return "sign in"
-    if who in page.unseen and own is not None:
+    if persona in page.unseen and own is not None:
         return "404"
-    if who not in may:
-        if address.is_of_a_team and who in BLIND:
+    if persona not in may:
+        if address.is_of_a_team and persona in WITHOUT_ACCESS:
             return "404"
-        # Where the address names nothing of a team, it is enough to be somebody in one.
-        if who is not Who.FOREIGN or Who.OPERATOR not in may:
+        # If the URL names nothing that a team owns, a role in any team is enough.
+        if persona is not Persona.FOREIGN or Persona.OPERATOR not in may:
             return "403"
     return "allowed" if own is not None else "405"

@@ -1,4 +1,4 @@
-"""One of everything that addresses name, owned by a team, and somebody of each kind."""
+"""One of everything that URLs name, owned by a team, and one person of each kind."""
 
 from __future__ import annotations
 
@@ -21,52 +21,52 @@ from tests.dashboard.audit.builders import link_now
 from tests.factories import make_person
 from tests.i18n import rows
 from tests.i18n.rows import Rows
-from tests.security.rights_table import Who
+from tests.security.rights_table import Persona
 
-# For whom the endpoint of the rows does not exist.
-BLIND = frozenset({Who.NOBODY, Who.FOREIGN})
+# The personas that may not see the endpoint of the rows.
+WITHOUT_ACCESS = frozenset({Persona.NOBODY, Persona.FOREIGN})
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """One of everything, owned by a team, and somebody of each kind."""
+    """One of everything, owned by a team, and one person of each kind."""
 
-    made: Rows
+    rows: Rows
     entry: int
-    cookies: Mapping[Who, str]
-    tokens: Mapping[Who, str]
-    # One for all: a new one would make the whole stack of middleware anew.
+    cookies: Mapping[Persona, str]
+    tokens: Mapping[Persona, str]
+    # One for all: every new client would create the whole middleware stack.
     client: Client
 
-    def named(self, name: str) -> Any:
-        """What stands in an address under a name."""
-        return self._named()[name]
+    def parameter(self, name: str) -> Any:
+        """The value of a URL parameter."""
+        return self._parameters()[name]
 
-    def _named(self) -> dict[str, Any]:
-        made = self.made
+    def _parameters(self) -> dict[str, Any]:
+        rows = self.rows
         return {
-            "slug": made.endpoint.slug,
-            "run_id": made.run.pk,
+            "slug": rows.endpoint.slug,
+            "run_id": rows.run.pk,
             "probe": "format",
-            "trial": made.trials[0],
+            "trial": rows.trials[0],
             "step": 1,
             "metric": "parse_success",
-            "note_id": made.note,
-            "switch_id": made.switch,
-            "incident_id": made.incident.pk,
-            "window_id": made.window,
-            "person_id": made.person,
-            "prefix": made.token,
-            "rule_id": made.rule,
-            "channel_id": made.webhook.pk,
-            "delivery_id": made.delivery,
-            "request_id": made.requests[0],
-            "team_id": made.team,
-            "grant_id": made.grant,
-            "token": made.invitation,
+            "note_id": rows.note,
+            "switch_id": rows.switch,
+            "incident_id": rows.incident.pk,
+            "window_id": rows.window,
+            "person_id": rows.person,
+            "prefix": rows.token,
+            "rule_id": rows.rule,
+            "channel_id": rows.webhook.pk,
+            "delivery_id": rows.delivery,
+            "request_id": rows.requests[0],
+            "team_id": rows.team,
+            "grant_id": rows.grant,
+            "token": rows.invitation,
             "entry_id": self.entry,
             "code": "conflict",
-            "factor_id": made.factor,
+            "factor_id": rows.factor,
             "session_id": UUID(int=0),
         }
 
@@ -74,48 +74,52 @@ class World:
 def make_world() -> World:
     team, other = Team.objects.create(name="ours"), Team.objects.create(name="theirs")
     people = {
-        Who.ADMINISTRATOR: User.objects.create_superuser("root"),
-        Who.NOBODY: make_person("nobody"),
-        Who.VIEWER: make_person("viewer", Role.VIEWER, team=team),
-        Who.OPERATOR: make_person("operator", Role.OPERATOR, team=team),
-        Who.APPROVER: make_person("approver", Role.APPROVER, team=team),
-        Who.FOREIGN: make_person("foreigner", Role.OPERATOR, team=other),
+        Persona.ADMINISTRATOR: User.objects.create_superuser("root"),
+        Persona.NOBODY: make_person("nobody"),
+        Persona.VIEWER: make_person("viewer", Role.VIEWER, team=team),
+        Persona.OPERATOR: make_person("operator", Role.OPERATOR, team=team),
+        Persona.APPROVER: make_person("approver", Role.APPROVER, team=team),
+        Persona.FOREIGN: make_person("foreigner", Role.OPERATOR, team=other),
     }
-    made = rows.make(people[Who.ADMINISTRATOR])
+    all_rows = rows.make_rows(people[Persona.ADMINISTRATOR])
     Endpoint.objects.update(team=team)
-    entry = _entry_about(Endpoint.objects.get(pk=made.endpoint.pk))
+    entry = _make_audit_entry(Endpoint.objects.get(pk=all_rows.endpoint.pk))
     return World(
-        made,
+        all_rows,
         entry,
-        cookies={who: _cookie(person) for who, person in people.items()},
-        tokens={who: _token(person) for who, person in people.items()},
+        cookies={persona: _make_cookie(person) for persona, person in people.items()},
+        tokens={persona: _make_token(person) for persona, person in people.items()},
         client=Client(raise_request_exception=False),
     )
 
 
-def _entry_about(endpoint: Endpoint) -> int:
-    """An entry of the audit log, made while the endpoint is the team's."""
+def _make_audit_entry(endpoint: Endpoint) -> int:
+    """Create an audit entry while the endpoint belongs to the team."""
     notes.add_note(endpoint, at=None, text="zeta-1", by=None)
     link_now()
     return AuditEntry.objects.latest("id").pk
 
 
-def _token(person: User) -> str:
-    """A token of every scope, whatever its maker may do: it may do what both allow."""
-    made = tokens.issue_token(name="all", scopes=Scope.values, by=User.objects.get(username="root"))
-    ApiToken.objects.filter(pk=made.token.pk).update(created_by=person)
-    return made.text
+def _make_token(person: User) -> str:
+    """A token with every scope, whatever its owner may do: only their rights limit it."""
+    issued = tokens.issue_token(
+        name="all", scopes=Scope.values, by=User.objects.get(username="root")
+    )
+    ApiToken.objects.filter(pk=issued.token.pk).update(created_by=person)
+    return issued.text
 
 
-def _cookie(person: User) -> str:
+def _make_cookie(person: User) -> str:
     client = Client()
     client.force_login(person)
     return client.cookies[settings.SESSION_COOKIE_NAME].value
 
 
-def sent(client: Client, method: str, path: str, data: str, **more: Any) -> HttpResponseBase:
-    """What is answered; nothing of what it did is kept."""
+def send_and_roll_back(
+    client: Client, method: str, path: str, data: str, **options: Any
+) -> HttpResponseBase:
+    """The response; all changes are rolled back."""
     with transaction.atomic():
-        answer = client.generic(method, path, data, **more)
+        answer = client.generic(method, path, data, **options)
         transaction.set_rollback(True)
     return answer

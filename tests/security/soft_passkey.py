@@ -1,4 +1,4 @@
-"""A passkey made of software: answers as a browser with an authenticator would."""
+"""A software passkey: answers like a browser with an authenticator."""
 
 from __future__ import annotations
 
@@ -24,39 +24,43 @@ class SoftPasskey:
         self.key = ec.generate_private_key(ec.SECP256R1())
         self.id, self.owner = os.urandom(16), ""
 
-    def create(self, asked: dict[str, Any]) -> str:
-        """What navigator.credentials.create() would bring, as the form carries it."""
-        self.owner = asked["publicKey"]["user"]["id"]
+    def create(self, options: dict[str, Any]) -> str:
+        """The result of navigator.credentials.create(), as the form carries it."""
+        self.owner = options["publicKey"]["user"]["id"]
         public = ES256.from_cryptography_key(self.key.public_key())  # type: ignore[no-untyped-call]
         data = AttestedCredentialData.create(bytes(16), self.id, public)
         flags = FLAG.UP | FLAG.UV | FLAG.AT
-        made = AttestationObject.create("none", self._said(flags, bytes(data)), {})
-        client_data = self._client_data("webauthn.create", asked)
-        return self._answer(client_data, attestationObject=websafe_encode(bytes(made)))
+        attestation = AttestationObject.create(
+            "none", self._authenticator_data(flags, bytes(data)), {}
+        )
+        client_data = self._client_data("webauthn.create", options)
+        return self._credential_json(
+            client_data, attestationObject=websafe_encode(bytes(attestation))
+        )
 
-    def get(self, asked: dict[str, Any]) -> str:
-        """What navigator.credentials.get() would bring."""
-        client_data = self._client_data("webauthn.get", asked)
-        said = self._said(FLAG.UP | FLAG.UV)
-        signed = bytes(said) + hashlib.sha256(client_data).digest()
+    def get(self, options: dict[str, Any]) -> str:
+        """The result of navigator.credentials.get()."""
+        client_data = self._client_data("webauthn.get", options)
+        authenticator_data = self._authenticator_data(FLAG.UP | FLAG.UV)
+        signed = bytes(authenticator_data) + hashlib.sha256(client_data).digest()
         signature = self.key.sign(signed, ec.ECDSA(hashes.SHA256()))
-        return self._answer(
+        return self._credential_json(
             client_data,
-            authenticatorData=websafe_encode(bytes(said)),
+            authenticatorData=websafe_encode(bytes(authenticator_data)),
             signature=websafe_encode(signature),
             userHandle=self.owner,
         )
 
-    def _said(self, flags: FLAG, credential: bytes = b"") -> AuthenticatorData:
+    def _authenticator_data(self, flags: FLAG, credential: bytes = b"") -> AuthenticatorData:
         rp = hashlib.sha256(self.host.encode()).digest()
-        said: AuthenticatorData = AuthenticatorData.create(rp, flags, 1, credential)
-        return said
+        data: AuthenticatorData = AuthenticatorData.create(rp, flags, 1, credential)
+        return data
 
-    def _client_data(self, kind: str, asked: dict[str, Any]) -> bytes:
-        challenge = asked["publicKey"]["challenge"]
+    def _client_data(self, kind: str, options: dict[str, Any]) -> bytes:
+        challenge = options["publicKey"]["challenge"]
         return json.dumps({"type": kind, "challenge": challenge, "origin": self.origin}).encode()
 
-    def _answer(self, client_data: bytes, **response: str) -> str:
+    def _credential_json(self, client_data: bytes, **response: str) -> str:
         return json.dumps(
             {
                 "id": websafe_encode(self.id),
@@ -69,10 +73,10 @@ class SoftPasskey:
 
 
 def add_passkey(client: Client, key: SoftPasskey) -> Any:
-    """Register it for whoever the client is signed in as, by the page and its form."""
+    """Register it for the client's person, by the page and its form."""
     page = client.get("/settings/security/passkeys/new/").content.decode()
-    found = re.search(r'<script id="invitation" type="application/json">(.+?)</script>', page)
-    assert found is not None
-    answer = key.create(json.loads(found[1]))
-    form = {"name": "laptop", "credential": answer}
+    match = re.search(r'<script id="invitation" type="application/json">(.+?)</script>', page)
+    assert match is not None
+    credential = key.create(json.loads(match[1]))
+    form = {"name": "laptop", "credential": credential}
     return client.post("/settings/security/passkeys/new/", form)

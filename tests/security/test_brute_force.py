@@ -15,7 +15,15 @@ from dashboard.accounts import login_throttle
 from dashboard.models import LoginFailure
 from dashboard.models.audit import Action
 from tests.factories import make_person
-from tests.security.people import PASSWORD, CountingHasher, code_of, is_in, sign_in, told, with_app
+from tests.security.people import (
+    PASSWORD,
+    CountingHasher,
+    add_app,
+    app_code,
+    audit_entries,
+    is_signed_in,
+    sign_in,
+)
 
 pytestmark = pytest.mark.usefixtures("static_files")
 
@@ -26,8 +34,8 @@ def bob(db: None, settings: Any) -> User:
     return make_person("bob", password=PASSWORD)
 
 
-def try_it(client: Client, number: int, password: str) -> Any:
-    """One try of many, from another address each time, or so it says."""
+def try_password(client: Client, number: int, password: str) -> Any:
+    """One of many tries, each with another forged address."""
     forwarded = f"198.51.{number // 250}.{number % 250 + 1}"
     form = {"username": "bob", "password": password}
     headers = {"X-Forwarded-For": forwarded, "User-Agent": f"guesser/{number}"}
@@ -39,7 +47,7 @@ def try_it(client: Client, number: int, password: str) -> Any:
 def test_a_thousand_tries_are_slowed(
     settings: Any, monkeypatch: pytest.MonkeyPatch, proxies: int, free: int, tries: int
 ) -> None:
-    """After a few free ones all are told to wait, the right password too; they cost no hash."""
+    """After a few free tries all must wait, the right password too, and cost no hash."""
     client = Client()
     settings.TRUSTED_PROXIES = proxies
     # As slow as this machine may be, no wait ends before the tries do.
@@ -50,31 +58,31 @@ def test_a_thousand_tries_are_slowed(
         monkeypatch.setattr(login_throttle, name, pace)
     CountingHasher.count = 0
 
-    statuses = [try_it(client, number, "wrong").status_code for number in range(tries)]
-    answer = try_it(client, tries, PASSWORD)
+    statuses = [try_password(client, number, "wrong").status_code for number in range(tries)]
+    answer = try_password(client, tries, PASSWORD)
 
     assert statuses == [200] * (free - 1) + [429] * (tries - free + 1)
     assert CountingHasher.count == free
-    assert (answer.status_code, is_in(client)) == (429, False)
+    assert (answer.status_code, is_signed_in(client)) == (429, False)
     assert 1 <= int(answer.headers["Retry-After"]) <= 3600
     assert "try again" in answer.content.decode()
-    assert len(told(Action.SIGN_IN_FAILED)) == 1
+    assert len(audit_entries(Action.SIGN_IN_FAILED)) == 1
     assert LoginFailure.objects.count() <= free
 
 
 def test_names_that_nobody_has_are_answered_alike(client: Client, bob: User) -> None:
-    """The same pages, the same work and the same wait: no answer tells who exists."""
-    seen = {}
+    """The same pages, the same work and the same wait: no answer reveals which names exist."""
+    outcomes = {}
     for name in ("bob", "nobody-here"):
         CountingHasher.count = 0
         answers = [sign_in(client, name, "wrong") for _ in range(7)]
         pages = [answer.content.decode().replace(name, "") for answer in answers]
         texts = [page.partition("<main")[2].partition("csrfmiddlewaretoken")[0] for page in pages]
-        seen[name] = ([answer.status_code for answer in answers], texts, CountingHasher.count)
+        outcomes[name] = ([answer.status_code for answer in answers], texts, CountingHasher.count)
 
-    assert seen["bob"] == seen["nobody-here"]
-    # What was typed as a name may be a password: it is not in the log.
-    assert [entry["subject"] for entry in told(Action.SIGN_IN_FAILED)] == [
+    assert outcomes["bob"] == outcomes["nobody-here"]
+    # The typed name may be a password, so it is not in the log.
+    assert [entry["subject"] for entry in audit_entries(Action.SIGN_IN_FAILED)] == [
         "person bob",
         "a name that nobody has",
     ]
@@ -88,12 +96,12 @@ def test_the_log_has_one_failure_per_minute_whatever_succeeds_meanwhile(
         sign_in(client, password="wrong")
         sign_in(client)
         client.post("/logout/")
-    assert len(told(Action.SIGN_IN_FAILED)) == 1
+    assert len(audit_entries(Action.SIGN_IN_FAILED)) == 1
 
     LoginFailure.objects.update(audited_at=timezone.now() - timedelta(minutes=2))
     sign_in(client, password="wrong")
 
-    assert len(told(Action.SIGN_IN_FAILED)) == 2
+    assert len(audit_entries(Action.SIGN_IN_FAILED)) == 2
 
 
 @pytest.mark.usefixtures("bob")
@@ -107,31 +115,35 @@ def test_what_was_not_looked_at_is_not_counted(client: Client) -> None:
 
 
 def test_waits_grow_and_end(client: Client, bob: User) -> None:
-    """Each further failure doubles the wait; past it one try is taken, and a success clears it."""
+    """Each further failure doubles the wait; after it one try is checked; a success resets it."""
     last = [sign_in(client, password="wrong") for _ in range(5)][-1]
-    first = login_throttle.waits("BOB", "127.0.0.1")
-    _later(first)
+    first = login_throttle.remaining_wait("BOB", "127.0.0.1")
+    _move_failures_back(first)
     again = sign_in(client, password="wrong")
 
     assert timedelta(seconds=25) < first <= timedelta(seconds=30)
     assert (last.status_code, again.status_code) == (429, 429)
     assert 25 < int(last.headers["Retry-After"]) <= 30
-    assert timedelta(seconds=50) < login_throttle.waits("bob", "127.0.0.1") <= timedelta(seconds=60)
-    # Somebody else's guessing is not this person's address.
-    assert login_throttle.waits("bob", "192.0.2.7") == timedelta()
-    _later(timedelta(minutes=1))
+    assert (
+        timedelta(seconds=50)
+        < login_throttle.remaining_wait("bob", "127.0.0.1")
+        <= timedelta(seconds=60)
+    )
+    # Guesses from other addresses do not count for this person's address.
+    assert login_throttle.remaining_wait("bob", "192.0.2.7") == timedelta()
+    _move_failures_back(timedelta(minutes=1))
     assert sign_in(client).status_code == 302
-    assert login_throttle.waits("bob", "127.0.0.1") == timedelta()
+    assert login_throttle.remaining_wait("bob", "127.0.0.1") == timedelta()
 
 
 def test_strangers_cannot_shut_somebody_out_for_long() -> None:
-    """However many fail from anywhere, a name waits two minutes; one address a quarter hour."""
+    """However many tries fail, a name waits two minutes, from one address up to 15."""
     assert login_throttle.FROM_ANYWHERE.wait(100_000) == timedelta(minutes=2)
     assert login_throttle.FROM_ONE_ADDRESS.wait(100_000) == timedelta(minutes=15)
 
 
 def test_an_administrator_lets_somebody_try_at_once(client: Client, bob: User) -> None:
-    """The wait is gone, and the log says who ended it."""
+    """The wait ends, and the audit log names the administrator."""
     for _ in range(6):
         sign_in(client, password="wrong")
     admin = Client()
@@ -140,22 +152,22 @@ def test_an_administrator_lets_somebody_try_at_once(client: Client, bob: User) -
     admin.post(f"/settings/people/{bob.pk}/unlock/")
 
     assert sign_in(client).status_code == 302
-    assert told(Action.SIGN_IN_UNLOCKED)[0]["actor"]["name"] == "root"
+    assert audit_entries(Action.SIGN_IN_UNLOCKED)[0]["actor"]["name"] == "root"
 
 
 def test_codes_and_confirmations_cannot_be_guessed_either(client: Client, bob: User) -> None:
-    """Wrong codes count like wrong passwords, and starting again does not begin anew."""
-    secret = with_app(bob)
+    """Wrong codes count like wrong passwords, and a new sign-in does not reset the count."""
+    secret = add_app(bob)
     for _ in range(3):
         sign_in(client)
         client.post("/login/code/", {"code": "000000"})
     sign_in(client)
     statuses = [client.post("/login/code/", {"code": "000000"}).status_code for _ in range(3)]
-    right = client.post("/login/code/", {"code": code_of(secret)})
+    right = client.post("/login/code/", {"code": app_code(secret)})
 
     assert (statuses, right.status_code) == ([200, 429, 429], 429)
     assert sign_in(client).status_code == 429
-    assert not is_in(client)
+    assert not is_signed_in(client)
 
     inside = Client()
     inside.force_login(bob)
@@ -166,8 +178,8 @@ def test_codes_and_confirmations_cannot_be_guessed_either(client: Client, bob: U
         assert codes == [200] * 4 + [429] * 2, page
 
 
-def _later(span: timedelta) -> None:
-    """As if so much time had passed since the last failure."""
+def _move_failures_back(span: timedelta) -> None:
+    """Simulate that this much time has passed since the last failure."""
     for row in LoginFailure.objects.all():
         earlier = row.last_at - span - timedelta(seconds=1)
         LoginFailure.objects.filter(pk=row.pk).update(last_at=earlier)

@@ -1,4 +1,4 @@
-"""Other people's clients, in a process that reaches only what the rules allow."""
+"""Third-party clients, in a process that reaches only what the rules allow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.security.doorkeeper import Doorkeeper
+from tests.security.doorkeeper import RecordingServer
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -27,53 +27,53 @@ print("ended well", refused)
 """
 
 
-def confined(act: str, *, grants: str = "127.0.0.1", url: str = "", names: str = "") -> str:
-    """What a confined process of its own prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", CONFINED.format(act=act), grants, url, names],
+def run_confined(code: str, *, grants: str = "127.0.0.1", url: str = "", names: str = "") -> str:
+    """Run the code in a confined process; returns its output."""
+    result = subprocess.run(
+        [sys.executable, "-c", CONFINED.format(act=code), grants, url, names],
         cwd=ROOT,
         check=False,
         capture_output=True,
         text=True,
         timeout=60,
     )
-    return done.stdout + done.stderr
+    return result.stdout + result.stderr
 
 
-def test_other_peoples_clients_reach_what_is_granted(one: Doorkeeper) -> None:
-    """The confinement lets through what the rules allow."""
-    url = f"http://127.0.0.1:{one.server_port}/"
+def test_other_peoples_clients_reach_what_is_granted(first_server: RecordingServer) -> None:
+    """The confinement allows what the rules allow."""
+    url = f"http://127.0.0.1:{first_server.server_port}/"
 
-    assert "ended well []" in confined("requests.get(url)", url=url)
-    assert one.seen
+    assert "ended well []" in run_confined("requests.get(url)", url=url)
+    assert first_server.hosts
 
 
 def test_other_peoples_clients_cannot_follow_a_redirect_elsewhere(
-    one: Doorkeeper, two: Doorkeeper
+    first_server: RecordingServer, second_server: RecordingServer
 ) -> None:
     """A redirect connects again, and is checked again."""
-    one.redirect = f"http://127.0.0.2:{two.server_port}/"
+    first_server.redirect = f"http://127.0.0.2:{second_server.server_port}/"
 
-    printed = confined("requests.get(url)", url=f"http://127.0.0.1:{one.server_port}/")
+    printed = run_confined("requests.get(url)", url=f"http://127.0.0.1:{first_server.server_port}/")
 
     assert "EGRESS_GRANTS" in printed
     assert "ended well" not in printed
-    assert (len(one.seen), two.seen) == (1, [])
+    assert (len(first_server.hosts), second_server.hosts) == (1, [])
 
 
 def test_other_peoples_clients_cannot_be_misled_by_a_name_that_flips(
-    one: Doorkeeper, two: Doorkeeper
+    first_server: RecordingServer, second_server: RecordingServer
 ) -> None:
-    """What was resolved for a check earlier counts for nothing at the moment of connecting."""
+    """The address is checked when connecting; an earlier lookup does not count."""
     act = "socket.getaddrinfo('flips.test', 80); requests.get(url)"
 
-    printed = confined(
-        act, url=f"http://flips.test:{two.server_port}/", names="127.0.0.1,127.0.0.2"
+    printed = run_confined(
+        act, url=f"http://flips.test:{second_server.server_port}/", names="127.0.0.1,127.0.0.2"
     )
 
     assert "127.0.0.2" in printed
     assert "EGRESS_GRANTS" in printed
-    assert two.seen == []
+    assert second_server.hosts == []
 
 
 # Each in a line of its own, all in one process.
@@ -103,13 +103,13 @@ for act in %r:
 
 def test_a_confined_process_is_refused_all_this() -> None:
     """No other address, no socket of the system, no program, no file, no endless memory."""
-    printed = confined(TRY_EACH % HOSTILE).splitlines()
+    printed = run_confined(TRY_EACH % HOSTILE).splitlines()
 
     assert printed[:-1] == [f"refused {act}" for act in HOSTILE]
 
 
 def test_threads_of_a_confined_process_are_confined() -> None:
-    """A library that sends from threads of its own gets no further."""
+    """Threads of a library are confined too."""
     act = """
 def reach():
     try: socket.create_connection(("127.0.0.2", 1))
@@ -117,4 +117,4 @@ def reach():
 thread = threading.Thread(target=reach); thread.start(); thread.join()
 """
 
-    assert "thread refused\nended well" in confined(act)
+    assert "thread refused\nended well" in run_confined(act)

@@ -1,4 +1,4 @@
-"""What changes credentials asks again who one is, when the last time was a while ago."""
+"""Changes of credentials require a recent sign-in or confirmation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_django.asserts import assertRedirects
 from dashboard.models import ApiToken
 from tests.factories import make_endpoint
 from tests.markup import assert_contains
-from tests.security.people import PASSWORD, code_of, with_app
+from tests.security.people import PASSWORD, add_app, app_code
 
 pytestmark = pytest.mark.usefixtures("static_files")
 
@@ -45,11 +45,11 @@ def stale(client: Client, db: None, settings: Any) -> Client:
 
 
 def test_a_token_needs_a_fresh_confirmation(stale: Client) -> None:
-    """Nothing is made before; after the password it is, without being asked again."""
+    """No token is created before; after the password it is, without another confirmation."""
     headers = {"Referer": "http://testserver/settings/tokens/"}
-    sent = stale.post("/settings/tokens/", TOKEN, headers=headers)
+    response = stale.post("/settings/tokens/", TOKEN, headers=headers)
 
-    assertRedirects(sent, "/confirm/?next=/settings/tokens/")
+    assertRedirects(response, "/confirm/?next=/settings/tokens/")
     assert not ApiToken.objects.exists()
     page = stale.get("/confirm/?next=/settings/tokens/")
     assert_contains(page, "Confirm that it is you")
@@ -63,11 +63,11 @@ def test_a_token_needs_a_fresh_confirmation(stale: Client) -> None:
 
 
 def test_everything_about_credentials_asks(stale: Client) -> None:
-    """And looking at the same pages does not."""
+    """Every change of credentials needs a confirmation; reading the same pages does not."""
     make_endpoint()
     for path, form in CREDENTIALS:
-        sent = stale.post(path, form)
-        assert sent.headers.get("Location", "").startswith("/confirm/"), path
+        response = stale.post(path, form)
+        assert response.headers.get("Location", "").startswith("/confirm/"), path
     for path in ("/settings/tokens/", "/settings/people/", "/endpoints/steady/edit/"):
         assert stale.get(path).status_code == 200
     part = stale.post("/settings/tokens/", TOKEN, headers={"HX-Request": "true"})
@@ -75,9 +75,9 @@ def test_everything_about_credentials_asks(stale: Client) -> None:
 
 
 def test_a_code_confirms_and_nobody_is_led_away(stale: Client) -> None:
-    """Where to go on stays on this site."""
-    secret = with_app(User.objects.get(username="root"))
-    answer = stale.post("/confirm/", {"code": code_of(secret), "next": "https://evil.example/"})
+    """A code confirms too, and the redirect stays on this site."""
+    secret = add_app(User.objects.get(username="root"))
+    answer = stale.post("/confirm/", {"code": app_code(secret), "next": "https://evil.example/"})
 
     assert answer.headers["Location"] == "/settings/"
     assert stale.post("/settings/tokens/", TOKEN).status_code == 200

@@ -1,4 +1,4 @@
-"""No form is taken from another site: every address asks for its token, every form carries it."""
+"""No form from another site is accepted: every URL requires the token, every form carries it."""
 
 from __future__ import annotations
 
@@ -28,19 +28,21 @@ pytestmark = pytest.mark.usefixtures("static_files")
 
 def address(pattern: URLPattern) -> str:
     route = str(pattern.pattern)
-    return "/" + re.sub(r"<(\w+):\w+>", lambda found: PARTS[found[1]], route)
+    return "/" + re.sub(r"<(\w+):\w+>", lambda match: PARTS[match[1]], route)
 
 
 @pytest.mark.django_db
 def test_no_address_takes_a_form_without_its_token() -> None:
-    """Every page there is, as an administrator: refused before anything is looked at."""
+    """Every page refuses a POST without a token, even an administrator's."""
     client = Client(enforce_csrf_checks=True)
     client.force_login(User.objects.create_superuser("root"))
 
-    answers = {address(each): client.post(address(each)).status_code for each in urlpatterns}
+    statuses = {
+        address(pattern): client.post(address(pattern)).status_code for pattern in urlpatterns
+    }
 
-    assert {path: status for path, status in answers.items() if status != 403} == {}
-    assert len(answers) > 80
+    assert {path: status for path, status in statuses.items() if status != 403} == {}
+    assert len(statuses) > 80
 
 
 @pytest.mark.django_db
@@ -59,7 +61,7 @@ def test_a_token_counts_only_from_this_site() -> None:
 
 @pytest.mark.django_db
 def test_a_session_changes_nothing_by_the_api() -> None:
-    """Its operations take no token of a form, so they take no cookie either but for reading."""
+    """Operations accept no CSRF token, so a session cookie only allows reading."""
     client = Client(enforce_csrf_checks=True)
     client.force_login(User.objects.create_superuser("root"))
 
@@ -69,7 +71,7 @@ def test_a_session_changes_nothing_by_the_api() -> None:
 
 
 def test_every_form_that_is_sent_carries_a_token() -> None:
-    """In every template: a form by post has its token, and no form leads to another site."""
+    """In every template, a POST form has its token, and no form leads to another site."""
     wrong = []
     for path in sorted((ROOT / "templates").rglob("*.html")):
         for form in FORM.findall(path.read_text()):

@@ -24,7 +24,7 @@ from tests.factories import make_person
 from tests.security.people import PASSWORD
 
 ROOT = Path(__file__).resolve().parents[2]
-PICTURE = Path(__file__).with_name("headers.json")
+SNAPSHOT = Path(__file__).with_name("headers.json")
 HOST = "toolgauge.example.com"
 # Those of the settings that depend on how people reach the pages.
 NAMES = "SESSION_COOKIE_NAME CSRF_COOKIE_NAME LANGUAGE_COOKIE_NAME SESSION_COOKIE_SECURE"
@@ -34,54 +34,52 @@ READ = """import json, sys
 from config import settings
 json.dump({name: getattr(settings, name) for name in sys.argv[1:]}, sys.stdout)"""
 # Different each time, or of no interest.
-LEFT_OUT = {"Content-Length", "Date", "ETag", "Expires", "Last-Modified", "X-Request-ID"}
+IGNORED_HEADERS = {"Content-Length", "Date", "ETag", "Expires", "Last-Modified", "X-Request-ID"}
 
 pytestmark = pytest.mark.usefixtures("static_files")
 
 
 def settings_for(url: str) -> dict[str, Any]:
-    """What the settings become where people open that address."""
+    """The settings that depend on PUBLIC_URL, with that URL."""
     env = {**os.environ, "PUBLIC_URL": url, "LOG_LEVEL": "ERROR"}
     command = [sys.executable, "-c", READ, *NAMES.split()]
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, check=True)
-    body: dict[str, Any] = json.loads(done.stdout)
+    result = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, check=True)
+    body: dict[str, Any] = json.loads(result.stdout)
     return body
 
 
-def look(scheme: str) -> dict[str, Any]:
-    """Every kind of answer, to a stranger and to somebody who signs in."""
+def collect_answers(scheme: str) -> dict[str, Any]:
+    """Every kind of response, to a visitor and to a signed-in person."""
     secure = scheme == "https"
     stranger = Client(SERVER_NAME=HOST, raise_request_exception=False)
-    somebody = Client(SERVER_NAME=HOST)
+    person = Client(SERVER_NAME=HOST)
     form = {"username": "bob", "password": PASSWORD}
     answers: dict[str, Any] = {
         "page to a stranger": stranger.get("/login/", secure=secure),
         "redirect to the sign-in": stranger.get("/incidents/", secure=secure),
-        "signing in": somebody.post("/login/", form, secure=secure),
-        "page": somebody.get("/settings/", secure=secure),
-        "page with a secret": somebody.get("/settings/password/", secure=secure),
-        "choice of language": somebody.post("/language/", {"language": "en"}, secure=secure),
-        "part of a page": somebody.get(
-            "/fleet/rows/", headers={"HX-Request": "true"}, secure=secure
-        ),
-        "forbidden": somebody.get("/settings/people/", secure=secure),
-        "not found": somebody.get("/nothing/", secure=secure),
-        "wrong method": somebody.get("/logout/", secure=secure),
+        "signing in": person.post("/login/", form, secure=secure),
+        "page": person.get("/settings/", secure=secure),
+        "page with a secret": person.get("/settings/password/", secure=secure),
+        "choice of language": person.post("/language/", {"language": "en"}, secure=secure),
+        "part of a page": person.get("/fleet/rows/", headers={"HX-Request": "true"}, secure=secure),
+        "forbidden": person.get("/settings/people/", secure=secure),
+        "not found": person.get("/nothing/", secure=secure),
+        "wrong method": person.get("/logout/", secure=secure),
         "API": stranger.get("/api/v1/endpoints", secure=secure),
         "API description": stranger.get("/api/v1/openapi.json", secure=secure),
         "static file": stranger.get(static("css/base.css"), secure=secure),
         "process lives": stranger.get("/healthz", secure=secure),
-        "signing out": somebody.post("/logout/", secure=secure),
+        "signing out": person.post("/logout/", secure=secure),
     }
     if secure:
         answers["by http"] = stranger.get("/login/")
-    values = {kind: picture_of(answer) for kind, answer in answers.items()}
+    values = {kind: snapshot_of(answer) for kind, answer in answers.items()}
     assert b"".join(answers["static file"].streaming_content)  # which closes the file
     return values
 
 
-def picture_of(answer: HttpResponseBase) -> dict[str, Any]:
-    headers = {name: value for name, value in answer.headers.items() if name not in LEFT_OUT}
+def snapshot_of(answer: HttpResponseBase) -> dict[str, Any]:
+    headers = {name: value for name, value in answer.headers.items() if name not in IGNORED_HEADERS}
     return {
         "status": answer.status_code,
         "headers": dict(sorted(headers.items())),
@@ -98,7 +96,7 @@ def attributes(cookies: SimpleCookie, name: str) -> dict[str, Any]:
 
 
 def test_answers_carry_what_they_should(db: None, settings: Any) -> None:
-    """Served by http on this machine, and by https to everybody."""
+    """Headers and cookies with http on this machine, and with https."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     make_person("bob", Role.VIEWER, password=PASSWORD)
     values = {}
@@ -106,16 +104,16 @@ def test_answers_carry_what_they_should(db: None, settings: Any) -> None:
         for name, value in settings_for(url).items():
             setattr(settings, name, value)
         settings.ALLOWED_HOSTS = [HOST]
-        values[scheme] = look(scheme)
+        values[scheme] = collect_answers(scheme)
 
     if os.environ.get("SNAPSHOT") == "write":
-        PICTURE.write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n")
-    assert values == json.loads(PICTURE.read_text())
+        SNAPSHOT.write_text(json.dumps(values, indent=1, ensure_ascii=False) + "\n")
+    assert values == json.loads(SNAPSHOT.read_text())
 
 
 def test_the_picture_shows_what_was_promised() -> None:
-    """So that nobody draws it anew without what it is for."""
-    picture = json.loads(PICTURE.read_text())
+    """The snapshot cannot lose the headers that matter."""
+    picture = json.loads(SNAPSHOT.read_text())
     for scheme, answers in picture.items():
         for kind, answer in answers.items():
             headers, where = answer["headers"], f"{scheme}: {kind}"

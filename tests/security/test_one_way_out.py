@@ -1,4 +1,4 @@
-"""Which files of the product know how to reach another machine."""
+"""The files of the product that can reach another machine."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def trees() -> dict[str, ast.AST]:
     return {str(path.relative_to(ROOT)): ast.parse(path.read_text()) for path in paths}
 
 
-def found_in(wanted: Callable[[ast.AST], bool]) -> set[str]:
-    return {name for name, tree in trees().items() if any(wanted(node) for node in ast.walk(tree))}
+def files_with(matches: Callable[[ast.AST], bool]) -> set[str]:
+    return {name for name, tree in trees().items() if any(matches(node) for node in ast.walk(tree))}
 
 
 def test_only_named_files_know_a_client() -> None:
-    """Whatever leaves, leaves through the transport, or from the confined process of Apprise."""
+    """All traffic goes through the transport, or from the confined process of Apprise."""
 
     def imports_one(node: ast.AST) -> bool:
         if isinstance(node, ast.Import):
@@ -51,7 +51,7 @@ def test_only_named_files_know_a_client() -> None:
             )
         return False
 
-    assert found_in(imports_one) == {
+    assert files_with(imports_one) == {
         "dashboard/notifications/senders/apprise_process.py",
         "probes/egress_backend.py",
         "probes/transport.py",
@@ -59,11 +59,11 @@ def test_only_named_files_know_a_client() -> None:
 
 
 def test_only_the_sign_in_by_a_provider_goes_by_another_way() -> None:
-    """What allauth fetches is what OIDC_ISSUER names, which no person or endpoint chooses."""
+    """allauth only fetches from OIDC_ISSUER, which no person or endpoint chooses."""
 
-    # It has a client of its own, past the guard: dashboard/accounts/oidc.py alone sets it going,
-    # without redirects and without the proxies of the environment (tests/security/test_oidc.py).
-    def walks_with_allauth(node: ast.AST) -> bool:
+    # allauth has its own client, without the guard: only dashboard/accounts/oidc.py uses it,
+    # without redirects and without proxies from the environment (tests/security/test_oidc.py).
+    def imports_allauth(node: ast.AST) -> bool:
         module = node.module or "" if isinstance(node, ast.ImportFrom) else ""
         return module.startswith(
             ("allauth.socialaccount.providers", "allauth.socialaccount.adapter")
@@ -72,8 +72,8 @@ def test_only_the_sign_in_by_a_provider_goes_by_another_way() -> None:
     def fetches_keys(node: ast.AST) -> bool:
         return isinstance(node, ast.Attribute) and node.attr == "PyJWKClient"
 
-    assert found_in(walks_with_allauth) == {"dashboard/accounts/oidc.py"}
-    assert found_in(fetches_keys) == set()
+    assert files_with(imports_allauth) == {"dashboard/accounts/oidc.py"}
+    assert files_with(fetches_keys) == set()
 
 
 def _is_client(name: str) -> bool:
@@ -81,7 +81,7 @@ def _is_client(name: str) -> bool:
 
 
 def test_nobody_opens_a_connection_by_hand() -> None:
-    """Sockets of our own making would pass by the guard."""
+    """A socket opened by hand would bypass the guard."""
 
     def connects(node: ast.AST) -> bool:
         if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
@@ -89,15 +89,15 @@ def test_nobody_opens_a_connection_by_hand() -> None:
         owner = getattr(node.func.value, "id", "")
         return node.func.attr in CALLS or (owner, node.func.attr) == ("socket", "socket")
 
-    assert found_in(connects) == set()
+    assert files_with(connects) == set()
 
 
 def test_every_transport_of_the_service_is_guarded() -> None:
-    """Only the command line, where the person who typed the URL runs it, goes without rules."""
+    """Only the command line has no rules: its user chooses the URL."""
 
     def unguarded(node: ast.AST) -> bool:
         if not (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Transport"):
             return False
         return not any(keyword.arg == "egress" for keyword in node.keywords)
 
-    assert found_in(unguarded) == {"cli/probe/command.py", "probes/runner.py"}
+    assert files_with(unguarded) == {"cli/probe/command.py", "probes/runner.py"}

@@ -1,4 +1,4 @@
-"""No URL that somebody types leads to this machine, its network or a metadata service."""
+"""No URL leads to this machine, its network or a metadata service."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from probes.runner import run_trials
 from probes.suite import plan_trials
 from probes.target import Limits, Provider, Target
 from probes.transport import Transport
-from tests.security.doorkeeper import Doorkeeper
+from tests.security.doorkeeper import RecordingServer
 
 # Every spelling of an address that resolvers, browsers or libraries are known to accept.
 FORMS = [
@@ -109,124 +109,126 @@ def fetch(*urls: str, rules: EgressRules) -> list[WireResponse]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_no_spelling_of_an_address_reaches_us(everywhere: Doorkeeper, form: str) -> None:
-    """Whatever is typed, no connection to this machine or its neighbours is made."""
-    everywhere.seen.clear()
+def test_no_spelling_of_an_address_reaches_us(wildcard_server: RecordingServer, form: str) -> None:
+    """No spelling of an address connects to this machine or its network."""
+    wildcard_server.hosts.clear()
 
     with pytest.raises(ProbesError):
-        fetch(form.format(port=everywhere.server_port), rules=EgressRules())
+        fetch(form.format(port=wildcard_server.server_port), rules=EgressRules())
 
-    assert everywhere.seen == []
+    assert wildcard_server.hosts == []
 
 
 def test_there_are_enough_forms() -> None:
-    """The list above is not thinned out without notice."""
+    """The list above must not get shorter unnoticed."""
     assert len(set(FORMS)) >= 60
 
 
-def test_the_listener_would_have_noticed(everywhere: Doorkeeper) -> None:
+def test_the_listener_would_have_noticed(wildcard_server: RecordingServer) -> None:
     """The tests above can fail: with a grant the same address answers."""
-    url = f"http://localhost:{everywhere.server_port}/"
+    url = f"http://localhost:{wildcard_server.server_port}/"
 
     assert fetch(url, rules=granted("127.0.0.0/8, ::1"))[0].status == 200
-    assert everywhere.seen[-1] == f"localhost:{everywhere.server_port}", "the name stays"
+    assert wildcard_server.hosts[-1] == f"localhost:{wildcard_server.server_port}", "the name stays"
 
 
-def test_a_refusal_says_what_to_do(one: Doorkeeper) -> None:
-    """An administrator who meant it reads how to allow it."""
+def test_a_refusal_says_what_to_do(first_server: RecordingServer) -> None:
+    """The message tells an administrator how to allow the address."""
     with pytest.raises(ConnectFailed, match="EGRESS_GRANTS") as caught:
-        fetch(f"http://127.0.0.1:{one.server_port}/", rules=EgressRules())
+        fetch(f"http://127.0.0.1:{first_server.server_port}/", rules=EgressRules())
 
     assert not caught.value.retryable
 
 
-def answers(monkeypatch: pytest.MonkeyPatch, *rounds: list[str]) -> list[str]:
-    """Have the resolver answer any name with these addresses, round after round."""
-    asked: list[str] = []
+def fake_resolver(monkeypatch: pytest.MonkeyPatch, *rounds: list[str]) -> list[str]:
+    """Make the resolver answer any name with these addresses, one list per lookup."""
+    names: list[str] = []
     real = socket.getaddrinfo
 
     def resolve(host: Any, port: Any, *args: Any, **kwargs: Any) -> list[Any]:
         name = host.decode() if isinstance(host, bytes) else host
         if not name.endswith(".test"):
             return real(host, port, *args, **kwargs)
-        asked.append(name)
-        found = rounds[min(len(asked), len(rounds)) - 1]
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in found]
+        names.append(name)
+        addresses = rounds[min(len(names), len(rounds)) - 1]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ip, port)) for ip in addresses]
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    return asked
+    return names
 
 
 def test_a_name_is_refused_unless_all_its_addresses_pass(
-    one: Doorkeeper, monkeypatch: pytest.MonkeyPatch
+    first_server: RecordingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One bad address among good ones is enough."""
-    answers(monkeypatch, ["127.0.0.1", "127.0.0.2"])
+    fake_resolver(monkeypatch, ["127.0.0.1", "127.0.0.2"])
 
     with pytest.raises(EgressDenied, match=r"127\.0\.0\.2"):
-        fetch(f"http://mixed.test:{one.server_port}/", rules=granted("127.0.0.1"))
+        fetch(f"http://mixed.test:{first_server.server_port}/", rules=granted("127.0.0.1"))
 
-    assert one.seen == []
+    assert first_server.hosts == []
 
 
 def test_the_address_that_was_checked_is_the_one_connected_to(
-    one: Doorkeeper, monkeypatch: pytest.MonkeyPatch
+    first_server: RecordingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A resolver that answers otherwise the second time is not asked a second time."""
-    asked = answers(monkeypatch, ["127.0.0.1"], ["127.0.0.2"])
+    """The name is resolved once: a resolver that changes its answer has no effect."""
+    names = fake_resolver(monkeypatch, ["127.0.0.1"], ["127.0.0.2"])
 
-    url = f"http://flips.test:{one.server_port}/"
+    url = f"http://flips.test:{first_server.server_port}/"
     assert fetch(url, url, rules=granted("127.0.0.1"))[1].status == 200
 
-    assert asked == ["flips.test"]
-    assert one.seen == [f"flips.test:{one.server_port}"] * 2
+    assert names == ["flips.test"]
+    assert first_server.hosts == [f"flips.test:{first_server.server_port}"] * 2
 
 
 @pytest.mark.parametrize("second", ["127.0.0.1", "169.254.169.254", "10.0.0.1"])
 def test_each_new_connection_is_checked_anew(
-    one: Doorkeeper, monkeypatch: pytest.MonkeyPatch, second: str
+    first_server: RecordingServer, monkeypatch: pytest.MonkeyPatch, second: str
 ) -> None:
-    """A name that was fine yesterday is refused once it leads elsewhere."""
-    answers(monkeypatch, ["127.0.0.3"], [second])
-    url = f"http://flips.test:{one.server_port}/"
-    with pytest.raises(ConnectFailed, match="refused"):  # allowed, but nobody listens there
+    """A name that was allowed earlier is refused once it resolves to a denied address."""
+    fake_resolver(monkeypatch, ["127.0.0.3"], [second])
+    url = f"http://flips.test:{first_server.server_port}/"
+    with pytest.raises(ConnectFailed, match="refused"):  # allowed, but without a listener
         fetch(url, rules=granted("127.0.0.3"))
 
     with pytest.raises(EgressDenied):
         fetch(url, rules=granted("127.0.0.3"))
 
-    assert one.seen == []
+    assert first_server.hosts == []
 
 
 @pytest.mark.parametrize("host", ["nowhere.invalid", "a" * 64 + ".test", "a..test"])
 def test_what_is_no_name_is_no_connection(host: str) -> None:
-    """A name that cannot be looked up is trouble of the ordinary kind."""
+    """A name that does not resolve is an ordinary error."""
     with pytest.raises(ConnectFailed):
         fetch(f"http://{host}:80/", rules=EgressRules())
 
 
-def test_a_redirect_is_not_followed(one: Doorkeeper, two: Doorkeeper) -> None:
-    """The answer that sends us elsewhere is the answer."""
-    one.redirect = f"http://127.0.0.2:{two.server_port}/"
+def test_a_redirect_is_not_followed(
+    first_server: RecordingServer, second_server: RecordingServer
+) -> None:
+    """The redirect itself is the response."""
+    first_server.redirect = f"http://127.0.0.2:{second_server.server_port}/"
 
-    answer = fetch(f"http://127.0.0.1:{one.server_port}/", rules=granted("127.0.0.0/8"))[0]
+    answer = fetch(f"http://127.0.0.1:{first_server.server_port}/", rules=granted("127.0.0.0/8"))[0]
 
-    assert (answer.status, two.seen) == (302, [])
+    assert (answer.status, second_server.hosts) == (302, [])
 
 
 def test_an_address_that_does_not_answer_gives_way_to_the_next(
-    one: Doorkeeper, monkeypatch: pytest.MonkeyPatch
+    first_server: RecordingServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A name with several addresses works while one of them does."""
-    answers(monkeypatch, ["127.0.0.9", "127.0.0.1"])
+    """A name with several addresses works if one of them does."""
+    fake_resolver(monkeypatch, ["127.0.0.9", "127.0.0.1"])
 
-    url = f"http://several.test:{one.server_port}/"
+    url = f"http://several.test:{first_server.server_port}/"
     assert fetch(url, rules=granted("127.0.0.0/8"))[0].status == 200
 
 
 def test_tls_is_for_the_name_and_not_for_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The certificate that counts is the one of the name that was typed."""
-    answers(monkeypatch, ["127.0.0.1"])
+    """The certificate must match the host name of the URL."""
+    fake_resolver(monkeypatch, ["127.0.0.1"])
     names: list[str | None] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=_note_names, args=(listener, names))
@@ -246,19 +248,19 @@ def _note_names(listener: socket.socket, names: list[str | None]) -> None:
         context.wrap_socket(sock, server_side=True)
 
 
-def test_probing_a_refused_address_gives_no_verdict(one: Doorkeeper) -> None:
-    """An endpoint that may not be called is neither good nor bad, and is not asked on."""
-    target = Target(Provider.OPENAI, f"http://127.0.0.1:{one.server_port}/v1", "m")
+def test_probing_a_refused_address_gives_no_verdict(first_server: RecordingServer) -> None:
+    """A refused endpoint gets no verdict, and no further requests."""
+    target = Target(Provider.OPENAI, f"http://127.0.0.1:{first_server.server_port}/v1", "m")
 
     async def collect() -> list[Attempt]:
         async with Transport(egress=EgressRules()) as transport:
-            made = run_trials(target, plan_trials("light"), seed=1, transport=transport)
-            return [attempt async for attempt in made]
+            attempts = run_trials(target, plan_trials("light"), seed=1, transport=transport)
+            return [attempt async for attempt in attempts]
 
     attempts = asyncio.run(collect())
     assert {attempt.outcome for attempt in attempts} == {Outcome.VOID}
     assert all("EGRESS_GRANTS" in attempt.findings[0].message for attempt in attempts)
-    assert one.seen == []
+    assert first_server.hosts == []
 
 
 def test_our_own_database_and_broker_are_refused(

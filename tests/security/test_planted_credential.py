@@ -47,7 +47,7 @@ def add_through_the_page(client: Client, slug: str, base_url: str) -> None:
 
 
 def database_dump() -> str:
-    """Everything Postgres holds, with evidence unpacked."""
+    """The whole content of Postgres, with evidence unpacked."""
     from launcher.binaries import postgres_folder
 
     url = environment()["DATABASE_URL"]
@@ -77,15 +77,15 @@ def test_a_planted_key_is_nowhere_but_in_its_seal(
     with celery_worker(log, concurrency=2, LOG_LEVEL="DEBUG"):
         eventually(lambda: Run.objects.filter(finished_at__isnull=False).count() == len(PATHS))
 
-    seen = {
+    places = {
         "database": database_dump(),
         "broker": broker_dump(),
         "log": log.read_text(),
         "pages": every_page(admin_client),
     }
     assert Run.objects.get(endpoint__slug="e0").passed > 0, "the key was sent and accepted"
-    assert "[redacted]" in seen["database"], "the echoing endpoint was heard"
-    traces = [(place, form) for place, text in seen.items() for form in FORMS if form in text]
+    assert "[redacted]" in places["database"], "the echoing endpoint was heard"
+    traces = [(place, form) for place, text in places.items() for form in FORMS if form in text]
     assert traces == []
 
 

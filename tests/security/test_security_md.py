@@ -8,13 +8,15 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "SECURITY.md").read_text()
-NAMED = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", TEXT)
+TEST_REFERENCES = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", TEXT)
 
 
 def test_every_test_that_is_named_exists() -> None:
-    """A file and in it a function of that name."""
-    assert len(NAMED) > 20
-    missing = [f"{path}::{name}" for path, name in NAMED if name not in _functions(ROOT / path)]
+    """The file exists and has a function of that name."""
+    assert len(TEST_REFERENCES) > 20
+    missing = [
+        f"{path}::{name}" for path, name in TEST_REFERENCES if name not in _functions(ROOT / path)
+    ]
     assert missing == []
 
 

@@ -1,4 +1,4 @@
-"""People see and change what their teams own; the rest is not there for them."""
+"""People see and change what their teams own; everything else answers 404."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def teams() -> tuple[Team, Team]:
 
 @pytest.fixture
 def fleet(teams: tuple[Team, Team]) -> None:
-    """An endpoint of ours, one of theirs and one of nobody, each with something to see."""
+    """An endpoint of our team, one of another and one without a team, each with data."""
     for slug, team in (("ours-1", teams[0]), ("theirs-1", teams[1]), ("nobodys-1", None)):
         endpoint = make_endpoint(slug=slug, model="shared-model", team=team)
         make_finished_run(endpoint)
@@ -48,8 +48,8 @@ def fleet(teams: tuple[Team, Team]) -> None:
 
 
 @pytest.fixture
-def as_(teams: tuple[Team, Team]) -> SignIn:
-    """A browser of somebody with those roles, in our team or everywhere."""
+def client_as(teams: tuple[Team, Team]) -> SignIn:
+    """A client of a person with those roles, in our team or everywhere."""
 
     def sign_in(*roles: Role, everywhere: bool = False) -> Client:
         client = Client()
@@ -67,9 +67,9 @@ def _plan(endpoint: Endpoint | None, reason: str) -> MaintenanceWindow:
 
 
 @pytest.mark.usefixtures("fleet")
-def test_no_list_names_what_belongs_to_others(as_: SignIn) -> None:
+def test_no_list_names_what_belongs_to_others(client_as: SignIn) -> None:
     """Not in rows, counts, choices, news, figures or files."""
-    viewer = as_(Role.VIEWER)
+    viewer = client_as(Role.VIEWER)
     for address in (
         "/",
         "/?group=team",
@@ -88,18 +88,18 @@ def test_no_list_names_what_belongs_to_others(as_: SignIn) -> None:
         "/settings/export/",
     ):
         text = viewer.get(address).content.decode()
-        # What was asked for may be repeated; what is behind it may not.
-        seen = re.sub(r'endpoint=(theirs|nobodys)-1|value="(theirs|nobodys)-1"', "", text)
-        assert not re.search("theirs-1|nobodys-1|Theirs", seen), address
+        # The page may repeat the query, but not show its data.
+        visible = re.sub(r'endpoint=(theirs|nobodys)-1|value="(theirs|nobodys)-1"', "", text)
+        assert not re.search("theirs-1|nobodys-1|Theirs", visible), address
     assert_contains(viewer.get("/"), "<b>1</b> endpoint")
     assert_contains(viewer.get("/"), "ours-1")
     assert_contains(viewer.get("/settings/system/"), "ours-1")
 
 
 @pytest.mark.usefixtures("fleet")
-def test_whose_role_holds_everywhere_sees_all_of_it(as_: SignIn) -> None:
-    """Also what has no team; and can look at one team alone."""
-    viewer = as_(Role.VIEWER, everywhere=True)
+def test_whose_role_holds_everywhere_sees_all_of_it(client_as: SignIn) -> None:
+    """Including endpoints without a team; the list can be limited to one team."""
+    viewer = client_as(Role.VIEWER, everywhere=True)
 
     for slug in ("ours-1", "theirs-1", "nobodys-1"):
         assert_contains(viewer.get("/"), slug)
@@ -114,9 +114,9 @@ def test_whose_role_holds_everywhere_sees_all_of_it(as_: SignIn) -> None:
 
 
 @pytest.mark.usefixtures("fleet")
-def test_what_is_not_there_and_what_is_not_theirs_answers_alike(as_: SignIn) -> None:
-    """Nobody finds out by asking which names others have taken."""
-    operator, viewer = as_(Role.OPERATOR), as_(Role.VIEWER)
+def test_what_is_not_there_and_what_is_not_theirs_answers_alike(client_as: SignIn) -> None:
+    """Responses do not reveal which names other teams use."""
+    operator, viewer = client_as(Role.OPERATOR), client_as(Role.VIEWER)
     theirs = Incident.objects.get(profile__endpoint__slug="theirs-1")
 
     for client in (operator, viewer):
@@ -126,12 +126,12 @@ def test_what_is_not_there_and_what_is_not_theirs_answers_alike(as_: SignIn) -> 
             (f"/incidents/{theirs.pk}/", "/incidents/999999/"),
             (f"/incidents/{theirs.pk}/release/", "/incidents/999999/release/"),
         ):
-            found = [client.post(path) for path in pair] + [client.get(path) for path in pair]
-            assert {each.status_code for each in found} == {404}, pair
+            responses = [client.post(path) for path in pair] + [client.get(path) for path in pair]
+            assert {response.status_code for response in responses} == {404}, pair
 
 
 @pytest.mark.usefixtures("fleet")
-def test_viewers_are_offered_nothing_that_would_be_refused(as_: SignIn) -> None:
+def test_viewers_are_offered_nothing_that_would_be_refused(client_as: SignIn) -> None:
     """No button on their pages leads to a refusal; operators and approvers have theirs."""
     incident = Incident.objects.get(profile__endpoint__slug="ours-1")
     Incident.objects.filter(pk=incident.pk).update(release_wanted=True)
@@ -152,7 +152,7 @@ def test_viewers_are_offered_nothing_that_would_be_refused(as_: SignIn) -> None:
         "/settings/maintenance/": {"Plan a window": Role.OPERATOR, "/cancel/": Role.OPERATOR},
         "/settings/": {"/endpoints/new/": Role.OPERATOR},
     }
-    clients = {role: as_(role) for role in Role}
+    clients = {role: client_as(role) for role in Role}
 
     for address, parts in offered.items():
         pages = {role: client.get(address) for role, client in clients.items()}
@@ -164,15 +164,15 @@ def test_viewers_are_offered_nothing_that_would_be_refused(as_: SignIn) -> None:
 
 
 @pytest.mark.usefixtures("fleet")
-def test_maintenance_is_planned_for_ones_own_endpoints(as_: SignIn) -> None:
-    """Every endpoint at once is for those whose role holds for every endpoint."""
+def test_maintenance_is_planned_for_ones_own_endpoints(client_as: SignIn) -> None:
+    """Maintenance of all endpoints needs a role that holds everywhere."""
     now = timezone.now()
-    given = {
+    form = {
         "starts_at": now.strftime("%Y-%m-%dT%H:%M"),
         "ends_at": (now + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M"),
         "reason": "moving",
     }
-    operator, everywhere = as_(Role.OPERATOR), as_(Role.OPERATOR, everywhere=True)
+    operator, everywhere = client_as(Role.OPERATOR), client_as(Role.OPERATOR, everywhere=True)
     of_all = MaintenanceWindow.objects.get(endpoint=None)
 
     page = operator.get("/settings/maintenance/")
@@ -180,19 +180,19 @@ def test_maintenance_is_planned_for_ones_own_endpoints(as_: SignIn) -> None:
     assert_contains(page, "reason of all")  # it holds for theirs too
     assert_not_contains(page, f"/settings/maintenance/{of_all.pk}/cancel/")
     for endpoint in ("", "theirs-1"):
-        operator.post("/settings/maintenance/", {**given, "endpoint": endpoint})
+        operator.post("/settings/maintenance/", {**form, "endpoint": endpoint})
     assert not MaintenanceWindow.objects.filter(reason="moving").exists()
     assert operator.post(f"/settings/maintenance/{of_all.pk}/cancel/").status_code == 404
-    operator.post("/settings/maintenance/", {**given, "endpoint": "ours-1"})
-    everywhere.post("/settings/maintenance/", {**given, "endpoint": ""})
+    operator.post("/settings/maintenance/", {**form, "endpoint": "ours-1"})
+    everywhere.post("/settings/maintenance/", {**form, "endpoint": ""})
     planned = MaintenanceWindow.objects.filter(reason="moving").order_by("pk")
     assert [window.endpoint and window.endpoint.slug for window in planned] == ["ours-1", None]
 
 
 @pytest.mark.usefixtures("fleet")
-def test_endpoints_go_only_to_teams_where_one_may_operate(as_: SignIn, teams: object) -> None:
-    """When they are registered and when they are moved; without a team by the right everywhere."""
-    operator, everywhere = as_(Role.OPERATOR), as_(Role.OPERATOR, everywhere=True)
+def test_endpoints_go_only_to_teams_where_one_may_operate(client_as: SignIn, teams: object) -> None:
+    """On creation and on a move; without a team, the right is needed everywhere."""
+    operator, everywhere = client_as(Role.OPERATOR), client_as(Role.OPERATOR, everywhere=True)
 
     for team in ("Theirs", ""):
         operator.post("/endpoints/new/", {**FIELDS, "team": team})
@@ -203,9 +203,9 @@ def test_endpoints_go_only_to_teams_where_one_may_operate(as_: SignIn, teams: ob
     assert _team_of("ours-1") == "Ours"
     assert_contains(operator.get("/endpoints/ours-new/"), "?team=Ours")
 
-    for team, found in (("Theirs", "Theirs"), ("", None)):
+    for team, expected in (("Theirs", "Theirs"), ("", None)):
         everywhere.post("/endpoints/ours-new/edit/", {**FIELDS, "team": team})
-        assert _team_of("ours-new") == found
+        assert _team_of("ours-new") == expected
 
 
 def _team_of(slug: str) -> str | None:
@@ -214,7 +214,7 @@ def _team_of(slug: str) -> str | None:
 
 
 def test_whoever_has_no_role_yet_is_told_whom_to_ask(client: Client) -> None:
-    """A page with a way out, on every address that needs a role."""
+    """Every URL that needs a role shows a page that says what to do."""
     client.force_login(make_person("newcomer"))
 
     for address in ("/", "/incidents/", "/endpoints/new/"):
@@ -224,9 +224,9 @@ def test_whoever_has_no_role_yet_is_told_whom_to_ask(client: Client) -> None:
     assert client.get("/settings/").status_code == 200
 
 
-def test_a_fleet_that_is_empty_for_a_viewer_says_what_comes(as_: SignIn) -> None:
-    """They cannot register one, so they are not told how to."""
-    page = as_(Role.VIEWER).get("/")
+def test_a_fleet_that_is_empty_for_a_viewer_says_what_comes(client_as: SignIn) -> None:
+    """A viewer cannot register an endpoint, so the page does not explain how."""
+    page = client_as(Role.VIEWER).get("/")
 
     assert_contains(page, "No endpoint yet")
     assert_not_contains(page, "/endpoints/new/")

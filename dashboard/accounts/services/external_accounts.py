@@ -1,7 +1,7 @@
-"""Who somebody is elsewhere: which subject of the OpenID Connect provider is which person.
+"""Links between people and the subjects of the OpenID Connect provider.
 
-Only a link opens the door, never a name alone. A person makes their own while signed in; where
-OIDC_USERNAME_CLAIM is set, the first sign-in makes it for the person whom that claim names.
+Only a link lets a subject sign in, never a name alone. A person links their account while signed
+in; with OIDC_USERNAME_CLAIM, the first sign-in links the person whom that claim names.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from dashboard.core.errors import Refused
 from dashboard.models.audit import Action
 
 
-def link_of(person: User) -> SocialAccount | None:
-    """Their link to the provider that is set up now: another one's subjects mean nothing here."""
-    found = SocialAccount.objects.filter(user=person, provider=settings.OIDC_ISSUER).first()
-    assert found is None or isinstance(found, SocialAccount)
-    return found
+def find_link(person: User) -> SocialAccount | None:
+    """The person's link to the configured provider; links to another one do not count."""
+    account = SocialAccount.objects.filter(user=person, provider=settings.OIDC_ISSUER).first()
+    assert account is None or isinstance(account, SocialAccount)
+    return account
 
 
 @transaction.atomic
-def link(person: User, subject: str) -> None:
-    """Let that subject sign in as this person. Refuses a second link of either."""
-    if link_of(person):
+def link_account(person: User, subject: str) -> None:
+    """Let the subject sign in as this person. Refuses a second link of either."""
+    if find_link(person):
         raise Refused(_("Your account is linked already. Unlink it first."))
     try:
         with transaction.atomic():
@@ -43,35 +43,35 @@ def link(person: User, subject: str) -> None:
 
 
 @transaction.atomic
-def unlink(person: User) -> None:
-    """Take the link away. Refuses where it is the only way in."""
-    found = link_of(person)
-    if found is None:
+def unlink_account(person: User) -> None:
+    """Remove the link. Refuses if the person has no password."""
+    account = find_link(person)
+    if account is None:
         return
     if not person.has_usable_password():
         raise Refused(_("You have no password here, so this is your only way in."))
-    found.delete()
-    _record(person, before={"linked to": settings.OIDC_ISSUER, "subject": found.uid})
+    account.delete()
+    _record(person, before={"linked to": settings.OIDC_ISSUER, "subject": account.uid})
 
 
 @transaction.atomic
-def person_for(subject: str, claims: Mapping[str, Any]) -> User:
-    """Whoever signs in with that subject. Refuses strangers."""
+def find_or_create_person(subject: str, claims: Mapping[str, Any]) -> User:
+    """The person who signs in with the subject, linked or created if needed. Refuses others."""
     account = SocialAccount.objects.filter(provider=settings.OIDC_ISSUER, uid=subject).first()
     if account is not None:
         return User.objects.get(pk=account.user_id)
-    name = _named(claims)
+    name = _claimed_username(claims)
     person = User.objects.filter(username=name).first() if name else None
     if person is None and name and settings.OIDC_CREATE_PEOPLE:
-        person = _add(name)
+        person = _create_person(name)
     if person is None:
         raise Refused(_("Nobody here is linked to that account. Sign in with your password once."))
-    link(person, subject)
+    link_account(person, subject)
     return person
 
 
-def _named(claims: Mapping[str, Any]) -> str:
-    """The name of a person here that the provider vouches for; empty where it does not."""
+def _claimed_username(claims: Mapping[str, Any]) -> str:
+    """The username that OIDC_USERNAME_CLAIM vouches for; empty if it does not."""
     claim = settings.OIDC_USERNAME_CLAIM
     value = claims.get(claim) if claim else None
     if claim == "email" and claims.get("email_verified") is not True:
@@ -79,8 +79,8 @@ def _named(claims: Mapping[str, Any]) -> str:
     return User.normalize_username(value) if isinstance(value, str) else ""
 
 
-def _add(name: str) -> User:
-    """A person without a password and without any grant: they may do nothing yet."""
+def _create_person(name: str) -> User:
+    """Create a person without a password and without grants: they have no rights yet."""
     try:
         UnicodeUsernameValidator()(name)
     except ValidationError as exc:
@@ -98,6 +98,6 @@ def _add(name: str) -> User:
     return person
 
 
-def _record(person: User, **what: Any) -> None:
+def _record(person: User, **changes: Any) -> None:
     subject = f"person {person.get_username()}"
-    audit.record(Action.PERSON_CHANGED, subject=subject, by=person, **what)
+    audit.record(Action.PERSON_CHANGED, subject=subject, by=person, **changes)

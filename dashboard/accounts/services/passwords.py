@@ -1,4 +1,4 @@
-"""Setting a password: one place that checks the rules, wherever a password comes from."""
+"""Setting a password: the one place that checks the rules."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from dashboard.models.audit import Action
 
 
 @transaction.atomic
-def choose(person: User, *, password: str, session_key: str | None = None) -> None:
-    """Give somebody the password that they chose. All their sessions end but the one given."""
+def set_password(person: User, *, password: str, session_key: str | None = None) -> None:
+    """Set the password and end all other sessions. Refuses one that breaks the rules."""
     try:
         validate_password(password, person)
     except ValidationError as exc:
@@ -24,4 +24,4 @@ def choose(person: User, *, password: str, session_key: str | None = None) -> No
     person.save(update_fields=["password"])
     subject = f"person {person.get_username()}"
     audit.record(Action.PASSWORD_CHANGED, subject=subject, by=person)
-    sessions.end_all(person, but=session_key, reason="the password was changed")
+    sessions.end_all_sessions(person, except_key=session_key, reason="the password was changed")

@@ -19,9 +19,9 @@ _CODES = Authenticator.Type.RECOVERY_CODES
 
 
 def add_app(person: User, *, secret: str, code: str) -> list[str]:
-    """Let an app's codes open the door. Returns new recovery codes where this is the first factor.
+    """Add an authenticator app. Returns new recovery codes if this is the first factor.
 
-    Refuses a wrong code: an app that was not set up right would shut its owner out.
+    Refuses a wrong code: an app that was not set up right would lock its owner out.
     """
     if one_time_codes.matching_step(secret, code) is None:
         raise Refused(_("This is not the code that the app should show now. Look at it again."))
@@ -29,69 +29,69 @@ def add_app(person: User, *, secret: str, code: str) -> list[str]:
         with transaction.atomic():
             data = {"secret": second_factor.seal(secret)}
             Authenticator.objects.create(user=person, type=_TOTP, data=data)
-            return _added(person, "app")
+            return _record_added_factor(person, "app")
     except IntegrityError as exc:
         raise Refused(_("There is already an app. Remove it first.")) from exc
 
 
 @transaction.atomic
 def add_passkey(person: User, *, name: str, credential: dict[str, Any]) -> list[str]:
-    """Let a passkey open the door, whose answer was verified."""
+    """Add a passkey whose credential was verified. Returns codes as `add_app` does."""
     data = {"name": name, "credential": credential}
     Authenticator.objects.create(user=person, type=_PASSKEY, data=data)
-    return _added(person, f"passkey {name}")
+    return _record_added_factor(person, f"passkey {name}")
 
 
 @transaction.atomic
-def remove(person: User, factor: Authenticator) -> None:
-    """Take one away; with the last one go the recovery codes."""
-    told = _told(factor)
+def remove_factor(person: User, factor: Authenticator) -> None:
+    """Remove a factor; removing the last one removes the recovery codes too."""
+    label = _factor_label(factor)
     factor.delete()
-    if not second_factor.has_any(person):
+    if not second_factor.has_second_factor(person):
         Authenticator.objects.filter(user=person, type=_CODES).delete()
-    _record(person, before={"removed": told})
+    _record(person, before={"removed": label})
 
 
 @transaction.atomic
-def new_codes(person: User) -> list[str]:
-    """Recovery codes anew; those from before open nothing any more."""
-    if not second_factor.has_any(person):
+def renew_recovery_codes(person: User) -> list[str]:
+    """Replace the recovery codes; the old ones no longer work."""
+    if not second_factor.has_second_factor(person):
         raise Refused(_("Recovery codes stand in for a lost second factor: set one up first."))
-    codes = _draw(person)
+    codes = _create_recovery_codes(person)
     _record(person, after={"recovery codes": "new"})
     return codes
 
 
 @transaction.atomic
-def reset(person: User) -> bool:
-    """Take all second factors from somebody who lost theirs; they sign in by password alone."""
-    found = [_told(each) for each in second_factor.of(person)]
+def reset_factors(person: User) -> bool:
+    """Remove all second factors of a person who lost theirs. False if there were none."""
+    labels = [_factor_label(factor) for factor in second_factor.find_factors(person)]
     Authenticator.objects.filter(user=person).delete()
-    if found:
-        _record(person, before={"removed": found})
-    return bool(found)
+    if labels:
+        _record(person, before={"removed": labels})
+    return bool(labels)
 
 
 @transaction.atomic
 def check_code(person: User, code: str) -> bool:
-    """Whether an app's code or a recovery code is right. Each opens once."""
+    """Check an app's code or a recovery code. Each works once."""
     code = code.replace(" ", "")
     for factor in Authenticator.objects.select_for_update().filter(user=person).order_by("pk"):
-        if factor.type == _TOTP and _is_new(factor, code):
+        if factor.type == _TOTP and _use_app_code(factor, code):
             return True
-        if factor.type == _CODES and _is_unused(factor, code):
+        if factor.type == _CODES and _use_recovery_code(factor, code):
             _record(person, after={"recovery code": "used"})
             return True
     return False
 
 
-def codes_left(person: User) -> int:
-    found = Authenticator.objects.filter(user=person, type=_CODES).first()
-    return len(_unused_codes(found)) if found else 0
+def count_recovery_codes(person: User) -> int:
+    factor = Authenticator.objects.filter(user=person, type=_CODES).first()
+    return len(_unused_codes(factor)) if factor else 0
 
 
-def _is_new(factor: Authenticator, code: str) -> bool:
-    """Right now, and later than the last one that was used: nobody can use it who overheard it."""
+def _use_app_code(factor: Authenticator, code: str) -> bool:
+    """Accept a current code that is later than the last one used, so that none can be replayed."""
     secret, last = second_factor.unseal(factor.data["secret"]), factor.data.get("last", 0)
     step = one_time_codes.matching_step(secret, code, after=last)
     if step is None:
@@ -102,8 +102,8 @@ def _is_new(factor: Authenticator, code: str) -> bool:
     return True
 
 
-def _is_unused(factor: Authenticator, code: str) -> bool:
-    """A recovery code that was not used before; it is used by this."""
+def _use_recovery_code(factor: Authenticator, code: str) -> bool:
+    """Accept an unused recovery code and mark it as used."""
     for index, expected in _unused_codes(factor):
         if one_time_codes.is_same_code(code, expected):
             factor.data["used_mask"] |= 1 << index
@@ -118,13 +118,13 @@ def _unused_codes(factor: Authenticator) -> list[tuple[int, str]]:
     return [(index, code) for index, code in enumerate(codes) if not used >> index & 1]
 
 
-def _added(person: User, told: str) -> list[str]:
-    _record(person, after={"added": told})
+def _record_added_factor(person: User, label: str) -> list[str]:
+    _record(person, after={"added": label})
     has_codes = Authenticator.objects.filter(user=person, type=_CODES).exists()
-    return [] if has_codes else _draw(person)
+    return [] if has_codes else _create_recovery_codes(person)
 
 
-def _draw(person: User) -> list[str]:
+def _create_recovery_codes(person: User) -> list[str]:
     Authenticator.objects.filter(user=person, type=_CODES).delete()
     seed = one_time_codes.new_recovery_seed()
     data = {"seed": second_factor.seal(seed), "used_mask": 0}
@@ -132,11 +132,11 @@ def _draw(person: User) -> list[str]:
     return one_time_codes.recovery_codes(seed)
 
 
-def _told(factor: Authenticator) -> str:
+def _factor_label(factor: Authenticator) -> str:
     if factor.type == _PASSKEY:
         return f"passkey {factor.data.get('name', '')}"
     return "app"
 
 
-def _record(person: User, **what: Any) -> None:
-    audit.record(Action.SECOND_FACTOR_CHANGED, subject=f"person {person.get_username()}", **what)
+def _record(person: User, **changes: Any) -> None:
+    audit.record(Action.SECOND_FACTOR_CHANGED, subject=f"person {person.get_username()}", **changes)

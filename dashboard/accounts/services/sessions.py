@@ -1,4 +1,4 @@
-"""The sessions of people: noting that somebody is here, and ending sessions."""
+"""Sessions of people: recording activity, and ending sessions."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from dashboard.accounts.session_store import end_of
+from dashboard.accounts.session_store import session_expiry
 from dashboard.audit import services as audit
 from dashboard.models import PersonSession
 from dashboard.models.audit import Action
 
 
-def note(session: PersonSession, *, address: str, browser: str) -> None:
-    """Write down that its person was here just now."""
+def record_activity(session: PersonSession, *, address: str, browser: str) -> None:
+    """Record that the person was active now, and extend the session."""
     assert session.since is not None
     PersonSession.objects.filter(pk=session.pk).update(
         seen_at=timezone.now(),
-        expire_date=end_of(session.since),
+        expire_date=session_expiry(session.since),
         address=address[:45],
         browser=browser[:80],
     )
 
 
 @transaction.atomic
-def end(person: User, public_id: uuid.UUID) -> bool:
-    """End one session of somebody; False where there is none."""
-    found = PersonSession.objects.filter(person=person, public_id=public_id)
-    browser = found.values_list("browser", flat=True).first()
+def end_session(person: User, public_id: uuid.UUID) -> bool:
+    """End one session of the person; False if there is no such session."""
+    sessions = PersonSession.objects.filter(person=person, public_id=public_id)
+    browser = sessions.values_list("browser", flat=True).first()
     if browser is None:
         return False
-    found.delete()
+    sessions.delete()
     audit.record(
         Action.SIGNED_OUT,
         subject=f"person {person.get_username()}",
@@ -43,21 +43,20 @@ def end(person: User, public_id: uuid.UUID) -> bool:
 
 
 @transaction.atomic
-def end_all(person: User, *, but: str | None = None, reason: str) -> int:
-    """End all sessions of somebody, but one by its key; returns how many lived."""
-    found = PersonSession.objects.filter(person=person).exclude(session_key=but or "")
-    living = found.filter(expire_date__gt=timezone.now()).count()
-    found.delete()
-    if living:
+def end_all_sessions(person: User, *, except_key: str | None = None, reason: str) -> int:
+    """End all sessions of the person except that key; returns how many had not expired."""
+    sessions = PersonSession.objects.filter(person=person).exclude(session_key=except_key or "")
+    live = sessions.filter(expire_date__gt=timezone.now()).count()
+    sessions.delete()
+    if live:
         audit.record(
             Action.SIGNED_OUT,
             subject=f"person {person.get_username()}",
             reason=reason,
-            before={"sessions": living},
+            before={"sessions": live},
         )
-    return living
+    return live
 
 
-def clear_ended() -> None:
-    """Forget sessions that are over."""
+def delete_expired_sessions() -> None:
     PersonSession.objects.filter(expire_date__lt=timezone.now()).delete()

@@ -1,4 +1,4 @@
-"""What is kept of signing in: failures, for as long as they slow guessing down, and who came in."""
+"""Records of sign-ins: failures, for as long as they throttle, and successes in the audit log."""
 
 from __future__ import annotations
 
@@ -16,67 +16,69 @@ from dashboard.models import LoginFailure
 from dashboard.models.audit import Action
 
 # For how long a failure counts.
-REMEMBERED = timedelta(hours=24)
-# Guessing must not fill the audit log: one entry a name and minute tells all there is to tell.
-_TOLD_EVERY = timedelta(minutes=1)
+FAILURE_LIFETIME = timedelta(hours=24)
+# Guessing must not fill the audit log: one entry per name per minute is enough.
+_AUDIT_INTERVAL = timedelta(minutes=1)
 
 
-def key_of(name: str) -> str:
-    """The name under which failures count: no other spelling of it gives more tries."""
+def throttle_key(name: str) -> str:
+    """The name under which failures count: other spellings of a name give no further tries."""
     return User.normalize_username(name).casefold()[:150]
 
 
 @transaction.atomic
-def failed(*, name: str, address: str) -> None:
-    """Count a failure. What was typed, and by which browser, is not kept."""
+def record_failure(*, name: str, address: str) -> None:
+    """Count a failure. The typed text and the browser are not stored."""
     now = timezone.now()
     row, _created = LoginFailure.objects.get_or_create(
-        name=key_of(name), address=address or None, defaults={"last_at": now}
+        name=throttle_key(name), address=address or None, defaults={"last_at": now}
     )
     person = User.objects.filter(username__iexact=name).first()
-    count = F("failures") + 1 if row.last_at > now - REMEMBERED else 1
-    changed: dict[str, Any] = {"failures": count, "last_at": now, "is_account": person is not None}
-    if not _is_audited(row, person, since=now - _TOLD_EVERY):
-        # All names that nobody has share one entry: what is typed there may be a password.
+    count = F("failures") + 1 if row.last_at > now - FAILURE_LIFETIME else 1
+    changes: dict[str, Any] = {"failures": count, "last_at": now, "is_account": person is not None}
+    if not _is_audited(row, person, since=now - _AUDIT_INTERVAL):
+        # All unknown names share one entry: the typed text may be a password.
         subject = _subject(person) if person else "a name that nobody has"
         audit.record(Action.SIGN_IN_FAILED, subject=subject)
-        changed["audited_at"] = now
-    LoginFailure.objects.filter(pk=row.pk).update(**changed)
+        changes["audited_at"] = now
+    LoginFailure.objects.filter(pk=row.pk).update(**changes)
 
 
 def forget_failures(name: str, *, address: str) -> None:
-    """After a success, those from the same address. Those of others go on counting."""
-    LoginFailure.objects.filter(name=key_of(name), address=address or None).update(failures=0)
+    """Reset the failures from this address after a success; those from others still count."""
+    LoginFailure.objects.filter(name=throttle_key(name), address=address or None).update(failures=0)
 
 
 @transaction.atomic
 def unlock(person: User) -> None:
-    """Let somebody try again at once, from wherever they are."""
-    counted = LoginFailure.objects.filter(name=key_of(person.username), failures__gt=0)
-    kept = bool(counted.update(failures=0))
-    audit.record(Action.SIGN_IN_UNLOCKED, subject=_subject(person), before={"failures kept": kept})
+    """Let the person try again at once, from any address."""
+    failures = LoginFailure.objects.filter(name=throttle_key(person.username), failures__gt=0)
+    had_failures = bool(failures.update(failures=0))
+    audit.record(
+        Action.SIGN_IN_UNLOCKED, subject=_subject(person), before={"failures kept": had_failures}
+    )
 
 
 @transaction.atomic
-def succeeded(person: User, *, how: str, address: str, browser: str) -> None:
-    """Write down that somebody signed in, and clear away what is over."""
+def record_sign_in(person: User, *, how: str, address: str, browser: str) -> None:
+    """Record a sign-in, and delete expired failures and sessions."""
     forget_failures(person.username, address=address)
-    told = {"how": how, "browser": browser}
-    audit.record(Action.SIGNED_IN, subject=_subject(person), by=person, after=told)
-    LoginFailure.objects.filter(last_at__lt=timezone.now() - REMEMBERED).delete()
-    sessions.clear_ended()
+    details = {"how": how, "browser": browser}
+    audit.record(Action.SIGNED_IN, subject=_subject(person), by=person, after=details)
+    LoginFailure.objects.filter(last_at__lt=timezone.now() - FAILURE_LIFETIME).delete()
+    sessions.delete_expired_sessions()
 
 
 @transaction.atomic
-def signed_out(person: User) -> None:
+def record_sign_out(person: User) -> None:
     audit.record(Action.SIGNED_OUT, subject=_subject(person), by=person)
 
 
 def _is_audited(row: LoginFailure, person: User | None, *, since: datetime) -> bool:
-    """Whether the audit log already has a failure of this account, or of any name without one."""
+    """Whether the audit log has a recent failure of this account, or of any unknown name."""
     recent = LoginFailure.objects.filter(audited_at__gt=since)
-    alike = Q(name=row.name) if person else Q(is_account=False)
-    return recent.filter(alike).exists()
+    same_name = Q(name=row.name) if person else Q(is_account=False)
+    return recent.filter(same_name).exists()
 
 
 def _subject(person: User) -> str:

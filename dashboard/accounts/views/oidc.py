@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.accounts import login_throttle, oidc, reauthentication, sign_in
 from dashboard.accounts.services import external_accounts
-from dashboard.accounts.views.sign_in import too_soon
+from dashboard.accounts.views.sign_in import render_throttled
 from dashboard.core import http
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import own, public
@@ -25,28 +25,28 @@ from dashboard.core.permissions import own, public
 @public
 @require_POST
 @never_cache
-def begin(request: HttpRequest) -> HttpResponse:
-    """To the provider: to sign in, or for whoever is signed in to confirm that it is them."""
-    kept = {"for": "sign in", "next": request.POST.get("next", "")}
+def begin_sign_in(request: HttpRequest) -> HttpResponse:
+    """Redirect to the provider: to sign in, or to confirm the identity if already signed in."""
+    state = {"for": "sign in", "next": request.POST.get("next", "")}
     if request.user.is_authenticated:
-        kept["for"] = "confirm"
-    return _begin(request, kept)
+        state["for"] = "confirm"
+    return _begin_flow(request, state)
 
 
 @own
-@reauthentication.fresh
+@reauthentication.require_reauthentication
 @require_POST
 @never_cache
-def link(request: HttpRequest) -> HttpResponse:
-    return _begin(request, {"for": "link"})
+def link_account(request: HttpRequest) -> HttpResponse:
+    return _begin_flow(request, {"for": "link"})
 
 
 @own
-@reauthentication.fresh
+@reauthentication.require_reauthentication
 @require_POST
-def unlink(request: HttpRequest) -> HttpResponse:
+def unlink_account(request: HttpRequest) -> HttpResponse:
     try:
-        external_accounts.unlink(cast(User, request.user))
+        external_accounts.unlink_account(cast(User, request.user))
     except Refused as exc:
         messages.error(request, exc.message)
     else:
@@ -57,52 +57,59 @@ def unlink(request: HttpRequest) -> HttpResponse:
 @public
 @require_safe
 @never_cache
-def back(request: HttpRequest) -> HttpResponse:
-    """From the provider."""
-    _only_if_on()
+def callback(request: HttpRequest) -> HttpResponse:
+    """The redirect back from the provider."""
+    _require_oidc()
 
-    def arrived(subject: str, claims: dict[str, Any], kept: dict[str, Any]) -> HttpResponse:
+    def on_login(subject: str, claims: dict[str, Any], state: dict[str, Any]) -> HttpResponse:
         try:
-            return _arrived(request, subject, claims, kept)
+            return _complete(request, subject, claims, state)
         except Refused as exc:
-            return _failed(request, exc.message)
+            return _redirect_after_failure(request, exc.message)
 
-    return oidc.back(request, arrived=arrived, failed=lambda: _failed(request))
+    return oidc.handle_callback(
+        request, on_login=on_login, on_failure=lambda: _redirect_after_failure(request)
+    )
 
 
-def _arrived(
-    request: HttpRequest, subject: str, claims: dict[str, Any], kept: dict[str, Any]
+def _complete(
+    request: HttpRequest, subject: str, claims: dict[str, Any], state: dict[str, Any]
 ) -> HttpResponse:
-    me = request.user if isinstance(request.user, User) else None
-    if kept.get("for") == "link" and me:
-        external_accounts.link(me, subject)
+    current = request.user if isinstance(request.user, User) else None
+    if state.get("for") == "link" and current:
+        external_accounts.link_account(current, subject)
         messages.success(request, _("Linked: you can sign in that way now."))
         return redirect("security")
-    person = external_accounts.person_for(subject, claims)
-    if kept.get("for") == "confirm" and me:
-        if person.pk != me.pk:
+    person = external_accounts.find_or_create_person(subject, claims)
+    if state.get("for") == "confirm" and current:
+        if person.pk != current.pk:
             raise Refused(_("That is somebody else's account."))
-        reauthentication.confirm(request)
-        page = str(kept.get("next", ""))
+        reauthentication.record_confirmation(request)
+        page = str(state.get("next", ""))
         return redirect(http.safe_redirect_url(request, page, otherwise=reverse("settings")))
-    if wait := login_throttle.waits(person.username, http.client_address(request)):
-        return too_soon(request, wait)
-    page = str(kept.get("next", ""))
-    return sign_in.begin(request, person, how="OpenID Connect", next_page=page)
+    if wait := login_throttle.remaining_wait(person.username, http.client_address(request)):
+        return render_throttled(request, wait)
+    page = str(state.get("next", ""))
+    return sign_in.begin_sign_in(request, person, how="OpenID Connect", next_page=page)
 
 
-def _begin(request: HttpRequest, kept: dict[str, Any]) -> HttpResponse:
-    _only_if_on()
-    again = kept["for"] != "sign in"
-    return oidc.begin(request, kept=kept, again=again, failed=lambda: _failed(request))
+def _begin_flow(request: HttpRequest, state: dict[str, Any]) -> HttpResponse:
+    _require_oidc()
+    reauthenticate = state["for"] != "sign in"
+    return oidc.begin_flow(
+        request,
+        state=state,
+        reauthenticate=reauthenticate,
+        on_failure=lambda: _redirect_after_failure(request),
+    )
 
 
-def _failed(request: HttpRequest, told: str = "") -> HttpResponse:
-    words = _("Signing in with {name} did not work. Try again, or ask an administrator.")
-    messages.error(request, told or words.format(name=settings.OIDC_NAME))
+def _redirect_after_failure(request: HttpRequest, message: str = "") -> HttpResponse:
+    text = _("Signing in with {name} did not work. Try again, or ask an administrator.")
+    messages.error(request, message or text.format(name=settings.OIDC_NAME))
     return redirect("security" if request.user.is_authenticated else "login")
 
 
-def _only_if_on() -> None:
+def _require_oidc() -> None:
     if not settings.OIDC_ON:
         raise Http404

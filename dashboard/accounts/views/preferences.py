@@ -1,4 +1,4 @@
-"""One's own password, and the language of the pages."""
+"""The person's own password, and the language of the pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from django.views.i18n import set_language
 
 from dashboard.accounts import login_throttle, reauthentication
 from dashboard.accounts.services import passwords
-from dashboard.accounts.views.sign_in import too_soon
+from dashboard.accounts.views.sign_in import render_throttled
 from dashboard.core import http
 from dashboard.core.permissions import own, public
 
@@ -27,29 +27,29 @@ from dashboard.core.permissions import own, public
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-def password(request: HttpRequest) -> HttpResponse:
+def change_password(request: HttpRequest) -> HttpResponse:
     person = cast(User, request.user)
     form = PasswordChangeForm(person, request.POST or None)
     if request.method == "POST":
-        # The old password is asked for here too, and must not be guessed here either.
-        if wait := login_throttle.waits(person.username, http.client_address(request)):
-            return too_soon(request, wait)
+        # This form checks the old password, so guesses are throttled here too.
+        if wait := login_throttle.remaining_wait(person.username, http.client_address(request)):
+            return render_throttled(request, wait)
         if form.is_valid():
-            return _changed(request, person, form.cleaned_data["new_password1"])
+            return _save_password(request, person, form.cleaned_data["new_password1"])
         is_wrong = "old_password" in form.errors and form.data.get("old_password")
-        if is_wrong and (wait := login_throttle.failed(request, person.username)):
-            return too_soon(request, wait)
+        if is_wrong and (wait := login_throttle.record_failure(request, person.username)):
+            return render_throttled(request, wait)
     return render(request, "accounts/password.html", {"form": form})
 
 
-def _changed(request: HttpRequest, person: User, chosen: str) -> HttpResponse:
-    passwords.choose(person, password=chosen, session_key=request.session.session_key)
-    # This session goes on; all others of this person were bound to the old password.
+def _save_password(request: HttpRequest, person: User, password: str) -> HttpResponse:
+    passwords.set_password(person, password=password, session_key=request.session.session_key)
+    # This session stays; all others of this person were bound to the old password.
     update_session_auth_hash(request, person)
-    reauthentication.confirm(request)
+    reauthentication.record_confirmation(request)
     messages.success(request, _("Your password is changed. Other sessions have ended."))
     return redirect("settings")
 
 
-# Who cannot read the sign-in page must be able to change its language.
-language = public(require_POST(set_language))
+# Public: the language of the sign-in page can be changed too.
+change_language = public(require_POST(set_language))

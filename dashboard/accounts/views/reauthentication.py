@@ -1,4 +1,4 @@
-"""Showing once more who one is: by password, by code or by passkey."""
+"""Confirming the identity again: by password, by code or by passkey."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from django.views.decorators.http import require_http_methods
 from dashboard.accounts import login_throttle, passkeys, reauthentication
 from dashboard.accounts import second_factor as second_factors
 from dashboard.accounts.services import external_accounts, second_factor
-from dashboard.accounts.views.sign_in import too_soon
+from dashboard.accounts.views.sign_in import render_throttled
 from dashboard.core import http
 from dashboard.core.permissions import own
 
@@ -46,40 +46,40 @@ class ConfirmForm(forms.Form):
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-def page(request: HttpRequest) -> HttpResponse:
+def confirm_page(request: HttpRequest) -> HttpResponse:
     person = cast(User, request.user)
-    asked = request.POST.get("next") or request.GET.get("next", "")
-    to = http.safe_redirect_url(request, asked, otherwise=reverse("settings"))
+    requested = request.POST.get("next") or request.GET.get("next", "")
+    next_url = http.safe_redirect_url(request, requested, otherwise=reverse("settings"))
     form = ConfirmForm(request.POST if request.method == "POST" else None)
     if request.method == "POST":
-        if wait := login_throttle.waits(person.username, http.client_address(request)):
-            return too_soon(request, wait)
-        if _is_them(request, person, form):
-            reauthentication.confirm(request)
-            return redirect(to)
-        if wait := login_throttle.failed(request, person.username):
-            return too_soon(request, wait)
+        if wait := login_throttle.remaining_wait(person.username, http.client_address(request)):
+            return render_throttled(request, wait)
+        if _is_confirmed(request, person, form):
+            reauthentication.record_confirmation(request)
+            return redirect(next_url)
+        if wait := login_throttle.record_failure(request, person.username):
+            return render_throttled(request, wait)
         form.add_error(None, _("This was not right. Nothing was changed; try again."))
-    oidc_linked = settings.OIDC_ON and external_accounts.link_of(person)
-    kinds = set(second_factors.of(person).values_list("type", flat=True))
+    is_linked = settings.OIDC_ON and external_accounts.find_link(person)
+    kinds = set(second_factors.find_factors(person).values_list("type", flat=True))
     context = {
         "form": form,
-        "next": to,
+        "next": next_url,
         "by_password": person.has_usable_password(),
         "by_code": "totp" in kinds,
         "by_passkey": "webauthn" in kinds,
-        "oidc": settings.OIDC_NAME if oidc_linked else "",
+        "oidc": settings.OIDC_NAME if is_linked else "",
     }
     return render(request, "accounts/confirm.html", context)
 
 
-def _is_them(request: HttpRequest, person: User, form: ConfirmForm) -> bool:
-    if answer := passkeys.read(request):
-        return passkeys.verify(request, person, answer) is not None
+def _is_confirmed(request: HttpRequest, person: User, form: ConfirmForm) -> bool:
+    if answer := passkeys.read_credential(request):
+        return passkeys.verify_credential(request, person, answer) is not None
     if not form.is_valid():
         return False
     if code := form.cleaned_data["code"]:
         return second_factor.check_code(person, code)
-    # Whoever has a second factor shows it, unless it is the password that they remember.
-    # Only compared: a hash that is made anew meanwhile would end the session it is asked for in.
+    # The password is enough even with a second factor.
+    # check_password, not User.check_password: an upgraded hash would end this session.
     return check_password(form.cleaned_data["password"], person.password)

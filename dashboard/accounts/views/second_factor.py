@@ -1,4 +1,4 @@
-"""One's own second factors: an app, passkeys, recovery codes."""
+"""The person's own second factors: an app, passkeys, recovery codes."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ from qrcode.image.svg import SvgPathImage
 
 from dashboard.accounts import one_time_codes, passkeys
 from dashboard.accounts import second_factor as second_factors
-from dashboard.accounts.reauthentication import fresh, fresh_when
+from dashboard.accounts.reauthentication import (
+    require_reauthentication,
+    require_reauthentication_when,
+)
 from dashboard.accounts.services import external_accounts, second_factor
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import own
 
-# Where a session holds the secret of an app that is being set up.
+# The session key of the secret of an app that is being set up.
 APP_SETUP = "mfa.totp.secret"
 
 
@@ -50,26 +53,27 @@ class PasskeyForm(forms.Form):
 @own
 @require_safe
 @never_cache
-def page(request: HttpRequest) -> HttpResponse:
+def security_page(request: HttpRequest) -> HttpResponse:
     person = cast(User, request.user)
-    factors = list(second_factors.of(person))
+    factors = list(second_factors.find_factors(person))
     context = {
-        "app": next((each for each in factors if each.type == "totp"), None),
-        "passkeys": [each for each in factors if each.type == "webauthn"],
-        "codes_left": second_factor.codes_left(person),
-        "passkeys_possible": passkeys.are_possible(request),
-        "is_owed": bool(settings.REQUIRE_SECOND_FACTOR) and second_factors.is_owed(person),
+        "app": next((factor for factor in factors if factor.type == "totp"), None),
+        "passkeys": [factor for factor in factors if factor.type == "webauthn"],
+        "codes_left": second_factor.count_recovery_codes(person),
+        "passkeys_possible": passkeys.are_supported(request),
+        "lacks_required_factor": bool(settings.REQUIRE_SECOND_FACTOR)
+        and second_factors.lacks_required_factor(person),
         "oidc": settings.OIDC_NAME if settings.OIDC_ON else "",
-        "linked": external_accounts.link_of(person) if settings.OIDC_ON else None,
+        "linked": external_accounts.find_link(person) if settings.OIDC_ON else None,
     }
     return render(request, "accounts/security.html", context)
 
 
 @own
-@fresh_when(lambda request: True)
+@require_reauthentication_when(lambda request: True)
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-def app(request: HttpRequest) -> HttpResponse:
+def set_up_app(request: HttpRequest) -> HttpResponse:
     person = cast(User, request.user)
     form = AppForm(request.POST or None)
     if request.method != "POST" or APP_SETUP not in request.session:
@@ -82,72 +86,76 @@ def app(request: HttpRequest) -> HttpResponse:
             form.add_error("code", exc.message)
         else:
             request.session.pop(APP_SETUP)
-            return _added(request, codes, _("The app is set up. You are asked for its codes."))
+            return _render_added_factor(
+                request, codes, _("The app is set up. You are asked for its codes.")
+            )
     account = person.email or person.username
-    address = one_time_codes.app_address(secret, issuer="Toolgauge", account=account)
-    spelled = " ".join(secret[at : at + 4] for at in range(0, len(secret), 4))
-    context = {"form": form, "secret": spelled, "picture": _qr_code(address)}
+    url = one_time_codes.app_address(secret, issuer="Toolgauge", account=account)
+    grouped = " ".join(secret[at : at + 4] for at in range(0, len(secret), 4))
+    context = {"form": form, "secret": grouped, "qr_code": _qr_code(url)}
     return render(request, "accounts/security_app.html", context)
 
 
 @own
-@fresh_when(lambda request: True)
+@require_reauthentication_when(lambda request: True)
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-def new_passkey(request: HttpRequest) -> HttpResponse:
+def add_passkey(request: HttpRequest) -> HttpResponse:
     person = cast(User, request.user)
     form = PasskeyForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        answer = passkeys.read(request)
-        if answer and passkeys.accept(request, answer):
+        credential = passkeys.read_credential(request)
+        if credential and passkeys.verify_registration(request, credential):
             name = form.cleaned_data["name"]
-            codes = second_factor.add_passkey(person, name=name, credential=answer)
-            return _added(request, codes, _("The passkey is set up. You can sign in with it."))
+            codes = second_factor.add_passkey(person, name=name, credential=credential)
+            return _render_added_factor(
+                request, codes, _("The passkey is set up. You can sign in with it.")
+            )
         form.add_error(None, _("The passkey was not made. Try again, or use another one."))
-    context = {"form": form, "invitation": passkeys.invitation(request, person)}
+    context = {"form": form, "options": passkeys.registration_options(request, person)}
     return render(request, "accounts/security_passkey.html", context)
 
 
 @own
-@fresh
+@require_reauthentication
 @require_POST
-def remove(request: HttpRequest, factor_id: int) -> HttpResponse:
+def remove_factor(request: HttpRequest, factor_id: int) -> HttpResponse:
     person = cast(User, request.user)
-    found = get_object_or_404(second_factors.of(person), pk=factor_id)
-    second_factor.remove(person, found)
-    told = _("It is removed.")
-    if not second_factors.has_any(person):
-        told = _("It is removed. You sign in with your password alone.")
-    messages.success(request, told)
+    factor = get_object_or_404(second_factors.find_factors(person), pk=factor_id)
+    second_factor.remove_factor(person, factor)
+    text = _("It is removed.")
+    if not second_factors.has_second_factor(person):
+        text = _("It is removed. You sign in with your password alone.")
+    messages.success(request, text)
     return redirect("security")
 
 
 @own
-@fresh
+@require_reauthentication
 @require_POST
 @never_cache
-def codes(request: HttpRequest) -> HttpResponse:
+def renew_recovery_codes(request: HttpRequest) -> HttpResponse:
     try:
-        drawn = second_factor.new_codes(cast(User, request.user))
+        codes = second_factor.renew_recovery_codes(cast(User, request.user))
     except Refused as exc:
         messages.error(request, exc.message)
         return redirect("security")
-    return _codes(request, drawn)
+    return _render_codes(request, codes)
 
 
-def _added(request: HttpRequest, drawn: list[str], told: str) -> HttpResponse:
-    messages.success(request, told)
-    return _codes(request, drawn) if drawn else redirect("security")
+def _render_added_factor(request: HttpRequest, codes: list[str], text: str) -> HttpResponse:
+    messages.success(request, text)
+    return _render_codes(request, codes) if codes else redirect("security")
 
 
-def _codes(request: HttpRequest, drawn: list[str]) -> HttpResponse:
-    # The answer to the post itself, not a redirect: the codes are shown nowhere else.
-    context: dict[str, Any] = {"codes": drawn, "text": "\n".join(drawn)}
+def _render_codes(request: HttpRequest, codes: list[str]) -> HttpResponse:
+    # Rendered in the response to the POST, not after a redirect: the codes are shown nowhere else.
+    context: dict[str, Any] = {"codes": codes, "text": "\n".join(codes)}
     return render(request, "accounts/security_codes.html", context)
 
 
 def _qr_code(text: str) -> str:
-    """The address of a picture that holds the text."""
-    drawn = BytesIO()
-    qrcode.make(text, image_factory=SvgPathImage).save(drawn)
-    return f"data:image/svg+xml;base64,{base64.b64encode(drawn.getvalue()).decode()}"
+    """The data URL of a QR code with the text."""
+    image = BytesIO()
+    qrcode.make(text, image_factory=SvgPathImage).save(image)
+    return f"data:image/svg+xml;base64,{base64.b64encode(image.getvalue()).decode()}"

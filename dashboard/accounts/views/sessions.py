@@ -1,4 +1,4 @@
-"""One's own sessions: where one is signed in, and ending that."""
+"""The person's own sessions: listing and ending them."""
 
 from __future__ import annotations
 
@@ -25,19 +25,21 @@ from dashboard.models import PersonSession
 @own
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-def page(request: HttpRequest) -> HttpResponse:
+def sessions_page(request: HttpRequest) -> HttpResponse:
     person, key = cast(User, request.user), request.session.session_key
     if request.method == "POST":
-        count = sessions.end_all(person, but=key, reason="signed out everywhere else")
-        told = ngettext(
+        count = sessions.end_all_sessions(
+            person, except_key=key, reason="signed out everywhere else"
+        )
+        text = ngettext(
             "{count} other session has ended.", "{count} other sessions have ended.", count
         )
-        messages.success(request, told.format(count=count))
+        messages.success(request, text.format(count=count))
         return redirect("sessions")
-    living = PersonSession.objects.filter(person=person, expire_date__gt=timezone.now())
-    listed = sorted(living.order_by("-seen_at"), key=lambda each: each.pk != key)
+    live = PersonSession.objects.filter(person=person, expire_date__gt=timezone.now())
+    ordered = sorted(live.order_by("-seen_at"), key=lambda session: session.pk != key)
     context = {
-        "sessions": listed,
+        "sessions": ordered,
         "here": key,
         "idle": durations.format_rough_duration(settings.SESSION_IDLE),
         "age": durations.format_rough_duration(settings.SESSION_AGE),
@@ -47,8 +49,8 @@ def page(request: HttpRequest) -> HttpResponse:
 
 @own
 @require_POST
-def end(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
-    if sessions.end(cast(User, request.user), session_id):
+def end_session(request: HttpRequest, session_id: uuid.UUID) -> HttpResponse:
+    if sessions.end_session(cast(User, request.user), session_id):
         messages.success(request, _("The session has ended."))
     else:
         messages.info(request, _("That session had ended already."))

@@ -1,4 +1,4 @@
-"""Signing in, step by step, and out."""
+"""The steps of signing in, and signing out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from typing_extensions import override
 from dashboard.accounts import login_throttle, passkeys, sign_in
 from dashboard.accounts import second_factor as second_factors
 from dashboard.accounts.services import second_factor
-from dashboard.accounts.sign_in import Pending
+from dashboard.accounts.sign_in import PendingSignIn
 from dashboard.core import durations, http
 from dashboard.core.permissions import own, public
 
@@ -45,69 +45,77 @@ class CodeForm(forms.Form):
     )
 
 
-class Login(LoginView):
+class SignInView(LoginView):
     template_name = "accounts/login.html"
     redirect_authenticated_user = True
 
     @override
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        # A part that polls after the session has ended must move the whole page, not become it.
+        # A fragment that polls after the session has ended must redirect the whole page.
         htmx: HtmxDetails = request.htmx  # type: ignore[attr-defined]
         if htmx:
-            here = urlsplit(htmx.current_url or "")
-            back = urlunsplit(("", "", here.path or reverse("fleet"), here.query, ""))
-            return HttpResponseClientRedirect(f"{request.path}?{urlencode({'next': back})}")
+            current_url = urlsplit(htmx.current_url or "")
+            next_url = urlunsplit(
+                ("", "", current_url.path or reverse("fleet"), current_url.query, "")
+            )
+            return HttpResponseClientRedirect(f"{request.path}?{urlencode({'next': next_url})}")
         return super().dispatch(request, *args, **kwargs)
 
     @override
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        # Before the form, which would be drawn in vain for each of a thousand guesses.
+        # Before the form, which would check and render each guess for nothing.
         name = request.POST.get("username", "")
-        if wait := login_throttle.waits(name, http.client_address(request)):
-            return too_soon(request, wait)
+        if wait := login_throttle.remaining_wait(name, http.client_address(request)):
+            return render_throttled(request, wait)
         return super().post(request, *args, **kwargs)
 
     @override
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         person = form.get_user()
-        return sign_in.begin(self.request, person, how="password", next_page=self.get_success_url())
+        return sign_in.begin_sign_in(
+            self.request, person, how="password", next_page=self.get_success_url()
+        )
 
     @override
     def form_invalid(self, form: AuthenticationForm) -> HttpResponse:
-        # Not what was left out or is too long: only a name and a password that were looked at.
+        # Count only credentials that were checked, not empty or overlong fields.
         if form.has_error(NON_FIELD_ERRORS, "invalid_login"):
             name = form.cleaned_data["username"]
-            if wait := login_throttle.failed(self.request, name):
-                return too_soon(self.request, wait)
+            if wait := login_throttle.record_failure(self.request, name):
+                return render_throttled(self.request, wait)
         return super().form_invalid(form)
 
     @override
-    def get_context_data(self, **given: Any) -> dict[str, Any]:
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         oidc = settings.OIDC_NAME if settings.OIDC_ON else ""
-        return super().get_context_data(**given, oidc=oidc)
+        return super().get_context_data(**kwargs, oidc=oidc)
 
 
-page = public(require_http_methods(["GET", "HEAD", "POST"])(Login.as_view()))
+sign_in_page = public(require_http_methods(["GET", "HEAD", "POST"])(SignInView.as_view()))
 
 
 @public
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-def code(request: HttpRequest) -> HttpResponse:
-    """The second step, for those who have a second factor."""
-    who = sign_in.pending(request)
-    if who is None:
+def code_page(request: HttpRequest) -> HttpResponse:
+    """The second step, for people who have a second factor."""
+    pending = sign_in.find_pending_sign_in(request)
+    if pending is None:
         return redirect("login")
     form = CodeForm(request.POST or None)
     if request.method == "POST":
-        if wait := login_throttle.waits(who.person.username, http.client_address(request)):
-            return too_soon(request, wait)
-        if how := _shown(request, who.person, form):
-            return sign_in.complete(request, Pending(who.person, how, who.next_page))
-        if wait := login_throttle.failed(request, who.person.username):
-            return too_soon(request, wait)
-    has_passkeys = second_factors.of(who.person).filter(type="webauthn").exists()
+        if wait := login_throttle.remaining_wait(
+            pending.person.username, http.client_address(request)
+        ):
+            return render_throttled(request, wait)
+        if method := _check_factor(request, pending.person, form):
+            return sign_in.complete_sign_in(
+                request, PendingSignIn(pending.person, method, pending.next_page)
+            )
+        if wait := login_throttle.record_failure(request, pending.person.username):
+            return render_throttled(request, wait)
+    has_passkeys = second_factors.find_factors(pending.person).filter(type="webauthn").exists()
     context = {"form": form, "has_passkeys": has_passkeys}
     return render(request, "accounts/login_code.html", context)
 
@@ -115,22 +123,24 @@ def code(request: HttpRequest) -> HttpResponse:
 @public
 @require_POST
 @never_cache
-def passkey(request: HttpRequest) -> HttpResponse:
+def sign_in_with_passkey(request: HttpRequest) -> HttpResponse:
     """Sign in with a passkey alone."""
-    answer = passkeys.read(request)
-    person = passkeys.claimed_by(answer) if answer else None
+    credential = passkeys.read_credential(request)
+    person = passkeys.claimed_owner(credential) if credential else None
     name = person.username if person else ""
-    # Nobody guesses a passkey: only the address that sends wrong ones waits, not the person.
-    if wait := login_throttle.waits(name, http.client_address(request), anywhere=False):
-        return too_soon(request, wait)
-    if answer and person and passkeys.verify(request, person, answer):
+    # A passkey cannot be guessed: only the address that sends wrong ones waits, not the person.
+    if wait := login_throttle.remaining_wait(name, http.client_address(request), anywhere=False):
+        return render_throttled(request, wait)
+    if credential and person and passkeys.verify_credential(request, person, credential):
         next_page = request.POST.get("next", "")
-        return sign_in.begin(request, person, how="passkey", next_page=next_page, is_both=True)
-    if wait := login_throttle.failed(request, name):
-        return too_soon(request, wait)
+        return sign_in.begin_sign_in(
+            request, person, how="passkey", next_page=next_page, has_both_factors=True
+        )
+    if wait := login_throttle.record_failure(request, name):
+        return render_throttled(request, wait)
     form = AuthenticationForm(request)
-    told = _("This passkey opens nothing here. Sign in with your password, or try again.")
-    context = {"form": form, "next": request.POST.get("next", ""), "refusal": told}
+    refusal = _("This passkey opens nothing here. Sign in with your password, or try again.")
+    context = {"form": form, "next": request.POST.get("next", ""), "refusal": refusal}
     return render(request, "accounts/login.html", context)
 
 
@@ -138,44 +148,48 @@ def passkey(request: HttpRequest) -> HttpResponse:
 @require_POST
 @never_cache
 def passkey_options(request: HttpRequest) -> HttpResponse:
-    """What the browser asks a passkey: of whoever is signed in, or half signed in, or anybody."""
-    who = sign_in.pending(request)
-    person = request.user if isinstance(request.user, User) else who.person if who else None
-    return JsonResponse(passkeys.question(request, person))
+    """Options for the signed-in person, else for the pending one, else for any passkey."""
+    pending = sign_in.find_pending_sign_in(request)
+    person = request.user if isinstance(request.user, User) else pending.person if pending else None
+    return JsonResponse(passkeys.authentication_options(request, person))
 
 
 @own
 @require_POST
-def leave(request: HttpRequest) -> HttpResponse:
-    sign_in.leave(request)
+def sign_out(request: HttpRequest) -> HttpResponse:
+    sign_in.sign_out(request)
     return redirect("login")
 
 
-def too_soon(request: HttpRequest, wait: timedelta) -> HttpResponse:
-    """Whoever must wait is told how long, and what is not looked at until then."""
+def render_throttled(request: HttpRequest, wait: timedelta) -> HttpResponse:
+    """The page that says how long to wait, with status 429 and Retry-After."""
     seconds = max(1, math.ceil(wait.total_seconds()))
     at_confirm = request.path == reverse("confirm")
     context = {
         "wait": durations.format_rough_duration(wait),
         "back": "confirm" if at_confirm else "login",
     }
-    page = render(request, "accounts/slowed.html", context, status=429)
-    page.headers["Retry-After"] = str(seconds)
-    return page
+    response = render(request, "accounts/slowed.html", context, status=429)
+    response.headers["Retry-After"] = str(seconds)
+    return response
 
 
-def _shown(request: HttpRequest, person: User, form: CodeForm) -> str:
-    """How they showed the second factor; empty where they did not."""
-    if answer := passkeys.read(request):
-        return "password and passkey" if passkeys.verify(request, person, answer) else _wrong(form)
+def _check_factor(request: HttpRequest, person: User, form: CodeForm) -> str:
+    """How the second factor was passed; empty if it was not."""
+    if credential := passkeys.read_credential(request):
+        return (
+            "password and passkey"
+            if passkeys.verify_credential(request, person, credential)
+            else _reject_code(form)
+        )
     if not form.is_valid():
         return ""
     if second_factor.check_code(person, form.cleaned_data["code"]):
         return "password and code"
-    return _wrong(form)
+    return _reject_code(form)
 
 
-def _wrong(form: CodeForm) -> str:
+def _reject_code(form: CodeForm) -> str:
     form.is_valid()
     form.add_error(
         "code", _("This was not right. Each code works once, and one of an app only for a minute.")

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.accounts.reauthentication import fresh_when
+from dashboard.accounts.reauthentication import require_reauthentication_when
 from dashboard.charts.views import charts
 from dashboard.core import http
 from dashboard.core.errors import Refused
@@ -73,7 +73,7 @@ def endpoint_policy(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @needs(Right.OPERATE)
-@fresh_when(_changes_key)
+@require_reauthentication_when(_changes_key)
 @require_http_methods(["GET", "HEAD", "POST"])
 def new_endpoint(request: HttpRequest) -> HttpResponse:
     preset = presets.find_preset(request.GET.get("preset", ""))
@@ -92,7 +92,7 @@ def new_endpoint(request: HttpRequest) -> HttpResponse:
 
 
 @needs(Right.OPERATE)
-@fresh_when(_changes_key)
+@require_reauthentication_when(_changes_key)
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_endpoint(request: HttpRequest, slug: str) -> HttpResponse:
     endpoint = get_object_or_404(Endpoint.objects.kept(), slug=slug)

@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from dashboard.accounts.reauthentication import fresh_when
+from dashboard.accounts.reauthentication import require_reauthentication_when
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.endpoints.as_code import apply_plan, file_reader, file_writer
@@ -37,7 +37,7 @@ class ImportSubmission:
 
 
 @needs(Right.ADMINISTER)
-@fresh_when(lambda request: request.POST.get("do") == "apply")
+@require_reauthentication_when(lambda request: request.POST.get("do") == "apply")
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def import_page(request: HttpRequest) -> HttpResponse:

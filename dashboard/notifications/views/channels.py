@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.accounts.reauthentication import fresh
+from dashboard.accounts.reauthentication import require_reauthentication
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
 from dashboard.models import Channel, Delivery
@@ -48,7 +48,7 @@ def deliveries_page(request: HttpRequest) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def new_channel(request: HttpRequest) -> HttpResponse:
@@ -71,7 +71,7 @@ def new_channel(request: HttpRequest) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_http_methods(["GET", "HEAD", "POST"])
 def edit_channel(request: HttpRequest, channel_id: int) -> HttpResponse:
     channel = _find_channel(channel_id)
@@ -102,7 +102,7 @@ def remove_channel(request: HttpRequest, channel_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def rotate_secret(request: HttpRequest, channel_id: int) -> HttpResponse:

@@ -80,8 +80,8 @@ class PersonList(BaseModel):
 def list_people(request: HttpRequest, cursor: Above = 0, limit: Limit = 100) -> PersonList:
     """With what they may do, in the order in which they came."""
     rows = User.objects.filter(pk__gt=cursor).order_by("pk").prefetch_related("grants__team")
-    shown, next_cursor = paging.cut_page(rows, limit, lambda row: row.pk)
-    return PersonList(people=[_person_out(row) for row in shown], next_cursor=next_cursor)
+    page, next_cursor = paging.cut_page(rows, limit, lambda row: row.pk)
+    return PersonList(people=[_person_out(row) for row in page], next_cursor=next_cursor)
 
 
 @router.post(
@@ -97,8 +97,8 @@ def give_role(request: HttpRequest, person_id: PersonId, body: GrantIn) -> Statu
     if body.team and team is None:
         raise not_found_error("team")
     by = auth.token_owner(request)
-    made = roles.give_role(person, role=body.role, team=team, by=by, reason=body.reason)
-    return Status(201, _grant_out(made))
+    grant = roles.give_role(person, role=body.role, team=team, by=by, reason=body.reason)
+    return Status(201, _grant_out(grant))
 
 
 @router.delete(

@@ -58,15 +58,15 @@ class TeamIn(BaseModel):
 def list_teams(request: HttpRequest, cursor: Above = 0, limit: Limit = 100) -> TeamList:
     """In the order in which they were made."""
     rows = _teams_with_counts().filter(pk__gt=cursor).order_by("pk")
-    shown, next_cursor = paging.cut_page(rows, limit, lambda row: int(row.pk))
-    return TeamList(teams=[_team_out(row) for row in shown], next_cursor=next_cursor)
+    page, next_cursor = paging.cut_page(rows, limit, lambda row: int(row.pk))
+    return TeamList(teams=[_team_out(row) for row in page], next_cursor=next_cursor)
 
 
 @router.post("", auth=auth.ADMINISTER, response={201: TeamOut}, summary="Make a team")
 def make_team(request: HttpRequest, body: TeamIn) -> Status[TeamOut]:
     """Without endpoints and people; an endpoint names its team, a role is given in one."""
-    made = teams.create_team(name=body.name, by=auth.token_owner(request))
-    return Status(201, _team_out(_find_team(made.pk)))
+    team = teams.create_team(name=body.name, by=auth.token_owner(request))
+    return Status(201, _team_out(_find_team(team.pk)))
 
 
 @router.patch(
@@ -87,10 +87,10 @@ def remove_team(request: HttpRequest, team_id: TeamId) -> Status[None]:
 
 
 def _teams_with_counts() -> Any:
-    kept = Q(endpoints__removed_at=None) & Q(endpoints__isnull=False)
+    is_kept = Q(endpoints__removed_at=None) & Q(endpoints__isnull=False)
     return Team.objects.annotate(
-        kept=Count("endpoints", filter=kept, distinct=True),
-        held=Count("grants__person", distinct=True),
+        endpoint_count=Count("endpoints", filter=is_kept, distinct=True),
+        person_count=Count("grants__person", distinct=True),
     )
 
 
@@ -105,7 +105,7 @@ def _team_out(team: Any) -> TeamOut:
     return TeamOut(
         id=team.pk,
         name=team.name,
-        endpoints=team.kept,
-        people=team.held,
+        endpoints=team.endpoint_count,
+        people=team.person_count,
         created_at=team.created_at,
     )

@@ -65,8 +65,8 @@ def list_tokens(request: HttpRequest, cursor: Below = MAX_ID, limit: Limit = 100
     rows = (
         _visible_tokens(request).filter(pk__lt=cursor).select_related("created_by").newest_first()
     )
-    shown, next_cursor = paging.cut_page(rows, limit, lambda row: row.pk)
-    return TokenList(tokens=[_token_out(row) for row in shown], next_cursor=next_cursor)
+    page, next_cursor = paging.cut_page(rows, limit, lambda row: row.pk)
+    return TokenList(tokens=[_token_out(row) for row in page], next_cursor=next_cursor)
 
 
 @router.delete(
@@ -87,7 +87,7 @@ def _visible_tokens(request: HttpRequest) -> ApiTokenQuerySet:
     if isinstance(caller, User):
         return ApiToken.objects.filter(created_by=caller)
     own = ApiToken.objects.filter(created_by=caller.created_by)
-    # One that is held to a team knows nothing beyond it.
+    # A token of one team sees only the tokens of that team.
     return own.filter(team=caller.team_id) if caller.team_id else own
 
 

@@ -1,7 +1,4 @@
-"""Links that work once: the person behind one chooses a password that nobody else knows.
-
-A new person gets one to join, and whoever forgot their password gets one to choose another.
-"""
+"""One-time links to set a password: for new people, and for people who forgot theirs."""
 
 from __future__ import annotations
 
@@ -21,14 +18,14 @@ from dashboard.core.errors import Refused
 from dashboard.models import Invitation
 
 LIFETIME = timedelta(days=7)
-# 256 random bits: nobody guesses one. By its beginning logs know a secret (config.logs).
+# 256 random bits, too many to guess. Logs recognise the secret by its prefix (config.logs).
 _PREFIX = "tg_invite_"
 _LINK_TEXT = re.compile(_PREFIX + r"[A-Za-z0-9_-]{43}")
 
 
 @dataclass(frozen=True, slots=True)
 class InvitationLink:
-    """A new link; its text exists only here and with whoever is told."""
+    """A new link; its text is stored nowhere else."""
 
     person: User
     text: str
@@ -36,7 +33,7 @@ class InvitationLink:
 
 
 def create_link(person: User, *, by: User) -> InvitationLink:
-    """A link for somebody without a password, in the caller's transaction; an older one dies."""
+    """Create a link, in the caller's transaction, and revoke an older one."""
     revoke_links(person)
     text = _PREFIX + secrets.token_urlsafe(32)
     Invitation.objects.create(
@@ -46,30 +43,29 @@ def create_link(person: User, *, by: User) -> InvitationLink:
 
 
 def revoke_links(person: User) -> None:
-    """Take back whatever link of theirs is open."""
     Invitation.objects.open().filter(person=person).update(revoked_at=Now())
 
 
 def find_invitation(text: str) -> Invitation | None:
-    """The invitation that a link opens; None for one that never did or no longer does."""
+    """The invitation of a link; None for a link that does not work, or no longer."""
     if not _LINK_TEXT.fullmatch(text):
         return None
-    living = Invitation.objects.living().select_related("person")
-    return living.filter(digest=_digest(text)).first()
+    usable = Invitation.objects.living().select_related("person")
+    return usable.filter(digest=_digest(text)).first()
 
 
 @transaction.atomic
 def accept_invitation(text: str, *, password: str) -> User:
-    """Use a link up for a password. Refuses one that opens nothing, or was used a moment ago."""
+    """Set a password with a link. Refuses a link that does not work, or no longer."""
     invitation = find_invitation(text)
     if invitation is None:
         raise Refused(_("This link opens nothing any more."))
-    # In the order in which everybody locks: the person first.
+    # The person first: every caller locks in this order.
     person = User.objects.select_for_update(no_key=True).get(pk=invitation.person_id)
     used = Invitation.objects.living().filter(pk=invitation.pk).update(used_at=Now())
     if not used:
         raise Refused(_("This link opens nothing any more."))
-    passwords.choose(person, password=password)
+    passwords.set_password(person, password=password)
     return person
 
 

@@ -1,6 +1,6 @@
-"""The people who may sign in: inviting them, ending their access, letting them in again.
+"""The people who may sign in: inviting, deactivating and reactivating them.
 
-Nobody but the person ever knows a password: whoever needs one gets a link and chooses it.
+Administrators never know a password: a person who needs one gets a link and chooses it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from dashboard.trust import rollout_requests
 
 @dataclass(frozen=True, slots=True)
 class InvitedRights:
-    """What somebody is invited as: an administrator, or some roles in one place."""
+    """The rights of an invited person: administrator, or roles in one team or everywhere."""
 
     administrator: bool = False
     roles: Collection[Role] = ()
@@ -37,7 +37,7 @@ class InvitedRights:
 def invite_person(
     *, username: str, email: str = "", rights: InvitedRights, by: User
 ) -> InvitationLink:
-    """Let somebody in by a link. Refuses a name that is taken, in whatever case, and no role."""
+    """Create a person and a link for them. Refuses a used name, in any case, and no role."""
     if not rights.administrator and not rights.roles:
         raise Refused(_("Choose at least one role."))
     person = _create_user(username, email=email, administrator=rights.administrator)
@@ -50,7 +50,7 @@ def invite_person(
 
 @transaction.atomic
 def withdraw_invitation(person: User, *, by: User, reason: str = "") -> None:
-    """Take back an invitation that nobody followed; the name is free again."""
+    """Delete a person who never signed in; the name is free again. Refuses all others."""
     person = roles.lock_person(person)
     is_awaited = Invitation.objects.open().filter(person=person).exists()
     if not is_awaited or person.last_login is not None:
@@ -61,7 +61,10 @@ def withdraw_invitation(person: User, *, by: User, reason: str = "") -> None:
 
 @transaction.atomic
 def create_password_link(person: User, *, by: User) -> InvitationLink:
-    """A link to choose a new password; the old one and its sessions end now. Refuses oneself."""
+    """Create a link to choose a new password; the old one and all sessions end now.
+
+    Refuses the caller's own account and inactive ones.
+    """
     person = roles.lock_person(person)
     if person.pk == by.pk:
         raise Refused(_("Change your own password under Settings, Password."))
@@ -73,12 +76,12 @@ def create_password_link(person: User, *, by: User) -> InvitationLink:
 
 @transaction.atomic
 def deactivate_person(person: User, *, by: User, reason: str = "") -> User:
-    """End somebody's access at once. Refuses oneself and the last administrator.
+    """End a person's access at once. Refuses the caller's own and the last administrator's.
 
-    What they asked for and nobody decided on is withdrawn. The password goes too: sessions are
-    bound to it, so that none comes back to life with the account.
+    Their pending requests are withdrawn. Their password is removed: sessions are bound to it, so
+    that none works again when the account is reactivated.
     """
-    # Before people are locked: whoever decides on a request has locked its endpoint first.
+    # Before people are locked: a decision on a request locks its endpoint first.
     _withdraw_requests(person, by=by)
     person = roles.lock_person(person)
     if person.pk == by.pk:
@@ -87,7 +90,7 @@ def deactivate_person(person: User, *, by: User, reason: str = "") -> User:
     person.is_active = False
     person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
-    sessions.end_all(person, reason="the account was deactivated")
+    sessions.end_all_sessions(person, reason="the account was deactivated")
     invitations.revoke_links(person)
     states = {"before": {"active": True}, "after": {"active": False}}
     _record(Action.PERSON_CHANGED, person, by=by, reason=reason, **states)
@@ -96,7 +99,7 @@ def deactivate_person(person: User, *, by: User, reason: str = "") -> User:
 
 @transaction.atomic
 def reactivate_person(person: User, *, by: User) -> InvitationLink:
-    """Let somebody in again, by a link; their roles are those that they had."""
+    """Reactivate an account with a link to choose a password; the roles are unchanged."""
     person = roles.lock_person(person)
     if person.is_active:
         raise Refused(_("This account is active."))
@@ -108,7 +111,7 @@ def reactivate_person(person: User, *, by: User) -> InvitationLink:
 
 @transaction.atomic
 def create_first_administrator(*, password: str) -> User:
-    """The administrator of a fresh installation, with a password that is printed."""
+    """Create the administrator of a fresh installation, whose password is printed."""
     person = User.objects.create_superuser("admin", password=password)
     DrawnPassword.objects.create(person=person, stored=person.password)
     _record(Action.PERSON_ADDED, person, after={"name": person.username, "administrator": True})
@@ -116,10 +119,10 @@ def create_first_administrator(*, password: str) -> User:
 
 
 def must_change_password(person: User) -> bool:
-    """Whether they still have the password that was printed; asked for every page."""
-    # Nobody else ever has one, so that nobody else pays for the question.
-    drawn = DrawnPassword.objects.filter(person=person.pk, stored=person.password)
-    return person.is_superuser and drawn.exists()
+    """Whether the person still has the printed password; checked for every page."""
+    # Only administrators can have one, so nobody else pays for the query.
+    generated = DrawnPassword.objects.filter(person=person.pk, stored=person.password)
+    return person.is_superuser and generated.exists()
 
 
 def _withdraw_requests(person: User, *, by: User) -> None:
@@ -129,7 +132,7 @@ def _withdraw_requests(person: User, *, by: User) -> None:
             with transaction.atomic():
                 rollout_requests.withdraw(request, by=by, reason="Whoever asked was deactivated.")
         except Refused:
-            # Somebody decided on it, or it ran out, in this moment.
+            # It was decided on, or it expired, in this moment.
             continue
 
 
@@ -147,7 +150,7 @@ def _create_user(username: str, *, email: str, administrator: bool) -> User:
 def _replace_password_by_link(person: User, *, by: User) -> InvitationLink:
     person.set_unusable_password()
     person.save(update_fields=["is_active", "password"])
-    sessions.end_all(person, reason="a new password is to be chosen")
+    sessions.end_all_sessions(person, reason="a new password is to be chosen")
     return invitations.create_link(person, by=by)
 
 

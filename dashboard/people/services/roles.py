@@ -1,4 +1,4 @@
-"""Giving people roles and taking them: what somebody may do follows at their next request.
+"""Giving people roles and removing them; a change holds from their next request on.
 
 Administrators may do everything everywhere. All others have grants: a role everywhere or in a team.
 """
@@ -22,7 +22,7 @@ from dashboard.models.people import Role
 def give_role(
     person: User, *, role: Role, team: Team | None = None, by: User, reason: str = ""
 ) -> Grant:
-    """Give somebody a role, everywhere or in one team. Refuses oneself, and what they have."""
+    """Give a person a role, everywhere or in one team. Refuses the caller, and a role they have."""
     person = lock_person(person)
     _refuse_own_role(person, by)
     if not person.is_active:
@@ -33,7 +33,7 @@ def give_role(
 
 
 def add_grant(person: User, *, role: Role, team: Team | None, by: User, reason: str = "") -> Grant:
-    """The grant itself, in the caller's transaction."""
+    """Create and record the grant, in the caller's transaction."""
     try:
         with transaction.atomic():
             grant = Grant.objects.create(person=person, role=role.value, team=team, given_by=by)
@@ -47,11 +47,11 @@ def add_grant(person: User, *, role: Role, team: Team | None, by: User, reason: 
 
 @transaction.atomic
 def take_role(grant: Grant, *, by: User, reason: str = "") -> None:
-    """Take a role away. Refuses one's own, and what somebody else took a moment ago."""
+    """Remove a role. Refuses the caller's own, and one that was just removed."""
     person = lock_person(grant.person)
     _refuse_own_role(person, by)
-    gone, _rows = Grant.objects.filter(pk=grant.pk).delete()
-    if not gone:
+    deleted, _rows = Grant.objects.filter(pk=grant.pk).delete()
+    if not deleted:
         raise Refused(_("Somebody has taken this role away meanwhile."))
     record_taken_role(grant, by=by, reason=reason)
 
@@ -65,7 +65,7 @@ def record_taken_role(grant: Grant, *, by: User, reason: str = "") -> None:
 
 @transaction.atomic
 def set_administrator(person: User, *, administrator: bool, by: User, reason: str = "") -> User:
-    """Give or take the right to everything. Refuses oneself and the last administrator."""
+    """Make a person an administrator, or not. Refuses the caller and the last administrator."""
     person = lock_person(person)
     _refuse_own_role(person, by)
     if person.is_superuser == administrator:
@@ -88,19 +88,19 @@ def set_administrator(person: User, *, administrator: bool, by: User, reason: st
 
 
 def lock_person(person: User) -> User:
-    """The person, locked with all administrators: of two who remove each other, one waits."""
-    both = User.objects.filter(is_superuser=True) | User.objects.filter(pk=person.pk)
-    people = {each.pk: each for each in both.order_by("pk").select_for_update(no_key=True)}
+    """Lock the person with all administrators, so that two cannot remove each other."""
+    locked = User.objects.filter(is_superuser=True) | User.objects.filter(pk=person.pk)
+    people = {row.pk: row for row in locked.order_by("pk").select_for_update(no_key=True)}
     if person.pk not in people:
         raise Refused(_("Somebody has removed this person meanwhile."))
     return people[person.pk]
 
 
 def refuse_last_administrator(person: User) -> None:
-    """Refuse to lose the last who can sign in; who was invited and never came does not count."""
-    awaited = Invitation.objects.open().values("person")
+    """Refuse to remove the last administrator; open invitations do not count."""
+    invited = Invitation.objects.open().values("person")
     others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=person.pk)
-    if person.is_superuser and person.is_active and not others.exclude(pk__in=awaited).exists():
+    if person.is_superuser and person.is_active and not others.exclude(pk__in=invited).exists():
         raise Refused(_("This is the last administrator: make somebody else one first."))
 
 

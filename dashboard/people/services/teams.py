@@ -1,4 +1,4 @@
-"""Teams: making, renaming and removing them, and moving endpoints from one to another."""
+"""Teams: creating, renaming and removing them, and moving endpoints between them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from dashboard.models.audit import Action
 from dashboard.people.services import roles
 
 MAX_NAME_LENGTH = 60
-_MAX_NAMED = 5  # so many endpoints a refusal names
+_MAX_NAMED = 5  # endpoints that a refusal names
 
 
 @transaction.atomic
 def create_team(*, name: str, by: User) -> Team:
-    """A new team, without endpoints and people. Refuses a name that is taken, in whatever case."""
+    """Create a team without endpoints and people. Refuses a used name, in any case."""
     team = Team(name=_clean_name(name))
     _save_team(team)
     audit.record(Action.TEAM_CHANGED, subject=_subject(team), by=by, after={"name": team.name})
@@ -50,7 +50,7 @@ def rename_team(team: Team, *, name: str, by: User) -> Team:
 
 @transaction.atomic
 def remove_team(team: Team, *, by: User, reason: str = "") -> None:
-    """Take a team out, with the roles in it. Refuses while it has endpoints, and names them."""
+    """Remove a team with the roles in it. Refuses while it has endpoints, and names them."""
     team = _lock_team(team, to_remove=True)
     _refuse_with_endpoints(team)
     for grant in team.grants.select_related("person", "team").order_by("pk"):
@@ -62,7 +62,7 @@ def remove_team(team: Team, *, by: User, reason: str = "") -> None:
         reason=reason,
         before={"name": team.name},
     )
-    # Those that were removed long ago still say whose they were.
+    # Removed endpoints still refer to their team.
     team.endpoints.filter(removed_at__isnull=False).update(team=None)
     try:
         team.delete()
@@ -71,19 +71,19 @@ def remove_team(team: Team, *, by: User, reason: str = "") -> None:
 
 
 @transaction.atomic
-def move_endpoints(chosen: Collection[Endpoint], *, team: Team | None, by: User) -> int:
-    """Give endpoints to a team, or to nobody's; tells how many were elsewhere before."""
-    into = _lock_team(team, to_remove=False) if team else None
-    kept = Endpoint.objects.kept().filter(pk__in=[each.pk for each in chosen])
-    elsewhere = kept.exclude(team=into) if into else kept.exclude(team=None)
+def move_endpoints(selected: Collection[Endpoint], *, team: Team | None, by: User) -> int:
+    """Move endpoints into a team, or out of teams (None); returns how many have moved."""
+    target = _lock_team(team, to_remove=False) if team else None
+    candidates = Endpoint.objects.kept().filter(pk__in=[endpoint.pk for endpoint in selected])
+    elsewhere = candidates.exclude(team=target) if target else candidates.exclude(team=None)
     moved = list(elsewhere.order_by("pk"))
     for endpoint in moved:
-        endpoints.update(endpoint, key=None, forget_key=False, by=by, team=into)
+        endpoints.update(endpoint, key=None, forget_key=False, by=by, team=target)
     return len(moved)
 
 
 def _lock_team(team: Team, *, to_remove: bool) -> Team:
-    # Rows that refer to it wait only for its removal.
+    # A lock without the key lets other rows refer to the team, except while it is removed.
     locked = Team.objects.select_for_update(no_key=not to_remove).filter(pk=team.pk).first()
     if locked is None:
         raise Refused(_("Somebody has removed this team meanwhile."))
@@ -95,13 +95,13 @@ def _refuse_with_endpoints(team: Team) -> None:
     if not slugs:
         return
     if len(slugs) > _MAX_NAMED:
-        more = _("{names} and {count} more").format(
+        names = _("{names} and {count} more").format(
             names=", ".join(slugs[:_MAX_NAMED]), count=len(slugs) - _MAX_NAMED
         )
     else:
-        more = ", ".join(slugs)
+        names = ", ".join(slugs)
     text = _("{team} still has endpoints: {names}. Move them out first.")
-    raise Refused(text.format(team=team.name, names=more))
+    raise Refused(text.format(team=team.name, names=names))
 
 
 def _in_use_message(team: Team, rows: Collection[Model]) -> str:

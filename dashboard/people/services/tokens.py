@@ -1,4 +1,4 @@
-"""API tokens: making and revoking them."""
+"""API tokens: issuing and revoking them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ALPHABET = string.ascii_lowercase + string.digits
 
 @dataclass(frozen=True, slots=True)
 class IssuedToken:
-    """A new token; its text exists only here and with whoever is told."""
+    """A new token; its text is stored nowhere else."""
 
     token: ApiToken
     text: str
@@ -41,9 +41,9 @@ def issue_token(
     lasts: timedelta | None = None,
     team: Team | None = None,
 ) -> IssuedToken:
-    """Make a token that may do what the scopes say, as far as its maker may do it.
+    """Create a token with these scopes, within the rights of the person who creates it.
 
-    It never expires unless told how long, and is good for all endpoints unless told a team.
+    Without `lasts` it never expires; without `team` it is valid for all endpoints.
     """
     _check_scopes(scopes, by, team)
     text = _generate_text()
@@ -63,7 +63,7 @@ def issue_token(
     except IntegrityError as exc:
         if "prefix" not in str(exc):
             raise
-        # One chance in 10^12 for each token that there is.
+        # One chance in 10^12 per existing token.
         raise Refused(_("The prefix was drawn before; make the token again.")) from exc
     return IssuedToken(token, text)
 
@@ -76,21 +76,21 @@ def _check_scopes(scopes: Sequence[str], by: User | None, team: Team | None) -> 
     missing = set(scopes) - set(token_rights.offered_scopes(by, team.pk if team else None))
     if not missing:
         return
-    named = ", ".join(scope for scope in Scope.values if scope in missing)
+    names = ", ".join(scope for scope in Scope.values if scope in missing)
     if by is None:
         raise Refused(
-            _("The scope {scopes} needs a person: say whose token it is.").format(scopes=named)
+            _("The scope {scopes} needs a person: say whose token it is.").format(scopes=names)
         )
     raise Refused(
         _("{name} may not do that, so no token of theirs may: {scopes}.").format(
-            name=by.get_username(), scopes=named
+            name=by.get_username(), scopes=names
         )
     )
 
 
 @transaction.atomic
 def revoke_token(token: ApiToken) -> bool:
-    """Take a token back for good; False where it was revoked already."""
+    """Revoke a token permanently; False if it was revoked already."""
     if not ApiToken.objects.filter(pk=token.pk, revoked_at=None).update(revoked_at=Now()):
         return False
     audit.record(Action.TOKEN_REVOKED, subject=_subject(token), before=_token_json(token))
@@ -102,7 +102,7 @@ def _subject(token: ApiToken) -> str:
 
 
 def _token_json(token: ApiToken) -> dict[str, Any]:
-    """What the audit log keeps of a token: nothing that opens anything."""
+    """The part of a token that the audit log keeps: nothing secret."""
     return {
         "name": token.name,
         "scopes": token.scopes,

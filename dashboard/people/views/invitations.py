@@ -1,4 +1,4 @@
-"""The page behind a one-time link, where somebody chooses their password."""
+"""The page behind a one-time link, where a person chooses their password."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from dashboard.people.services.invitations import InvitationLink
 
 
 def link_url(link: InvitationLink) -> str:
-    """Where a link leads, to be passed on; only the answer to whoever made it holds it."""
+    """The URL to pass on; shown only in the response to its creation."""
     return settings.PUBLIC_URL + reverse("invitation", args=[link.text])
 
 
@@ -48,14 +48,13 @@ def invitation_page(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _sign_in(request: HttpRequest, person: User) -> HttpResponse:
-    """Sign them in by the one door, which asks for a second factor where somebody has one."""
-    sign_in.leave(request)
-    answer = sign_in.begin(request, person, how="invitation", next_page=reverse("fleet"))
+    sign_in.sign_out(request)
+    response = sign_in.begin_sign_in(request, person, how="invitation", next_page=reverse("fleet"))
     text = _("Welcome, {name}. Your password is set.").format(name=person.get_username())
     messages.success(request, text)
-    return answer
+    return response
 
 
 def _invalid_link_page(request: HttpRequest) -> HttpResponse:
-    # Wrong, used, expired and taken back look the same: a guess learns nothing.
+    # Wrong, used, expired and revoked links look the same: a guess learns nothing.
     return render(request, "people/invitation_gone.html", status=404)

@@ -17,12 +17,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from dashboard.accounts.reauthentication import fresh
+from dashboard.accounts.reauthentication import require_reauthentication
 from dashboard.accounts.services import second_factor, sign_in
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, needs
 from dashboard.models import Grant, Invitation
-from dashboard.people import text as role_words
+from dashboard.people import text as role_text
 from dashboard.people.forms import GrantForm, InviteForm, OptionalReasonForm, form_reason
 from dashboard.people.services import people, roles
 from dashboard.people.services.invitations import InvitationLink
@@ -32,7 +32,7 @@ PAGE_SIZE = 100
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def people_page(request: HttpRequest) -> HttpResponse:
@@ -50,8 +50,12 @@ def people_page(request: HttpRequest) -> HttpResponse:
             form = InviteForm()
         except Refused as exc:
             form.add_error("username", exc.message)
-    # The answer to the post itself, not a redirect: the link is shown nowhere else.
-    context = {"form": form, "may": role_words.ROLE_DESCRIPTIONS, **_link_context(link)}
+    # Rendered in the response to the POST, not after a redirect: the link is shown nowhere else.
+    context = {
+        "form": form,
+        "role_descriptions": role_text.ROLE_DESCRIPTIONS,
+        **_link_context(link),
+    }
     return render(request, "people/people.html", {**context, **_list_context(request)})
 
 
@@ -63,7 +67,7 @@ def person_page(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_POST
 @never_cache
 def reset_password(request: HttpRequest, person_id: int) -> HttpResponse:
@@ -71,7 +75,7 @@ def reset_password(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_POST
 @never_cache
 def reactivate_person(request: HttpRequest, person_id: int) -> HttpResponse:
@@ -79,7 +83,7 @@ def reactivate_person(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_POST
 def deactivate_person(request: HttpRequest, person_id: int) -> HttpResponse:
     text = _("{name} can no longer sign in; their sessions have ended.")
@@ -87,7 +91,7 @@ def deactivate_person(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_POST
 def withdraw_invitation(request: HttpRequest, person_id: int) -> HttpResponse:
     text = _("The invitation of {name} is withdrawn; the link opens nothing any more.")
@@ -95,26 +99,30 @@ def withdraw_invitation(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_POST
 def set_administrator(request: HttpRequest, person_id: int) -> HttpResponse:
     person = get_object_or_404(User, pk=person_id)
-    wanted = request.POST.get("administrator") == "yes"
+    administrator = request.POST.get("administrator") == "yes"
     reason = form_reason(OptionalReasonForm(request.POST))
     try:
         roles.set_administrator(
-            person, administrator=wanted, by=_current_person(request), reason=reason
+            person, administrator=administrator, by=_current_person(request), reason=reason
         )
     except Refused as exc:
         messages.error(request, exc.message)
     else:
-        text = _("{name} is an administrator now.") if wanted else _("{name} is no administrator.")
+        text = (
+            _("{name} is an administrator now.")
+            if administrator
+            else _("{name} is no administrator.")
+        )
         messages.success(request, text.format(name=person.username))
     return redirect("person", person.pk)
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_POST
 @never_cache
 def give_role(request: HttpRequest, person_id: int) -> HttpResponse:
@@ -133,7 +141,7 @@ def give_role(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_http_methods(["GET", "HEAD", "POST"])
 def take_role(request: HttpRequest, person_id: int, grant_id: int) -> HttpResponse:
     grants = Grant.objects.select_related("person", "team")
@@ -154,11 +162,11 @@ def take_role(request: HttpRequest, person_id: int, grant_id: int) -> HttpRespon
 
 
 def _create_link(
-    request: HttpRequest, person_id: int, make: Callable[..., InvitationLink]
+    request: HttpRequest, person_id: int, create: Callable[..., InvitationLink]
 ) -> HttpResponse:
     person = get_object_or_404(User, pk=person_id)
     try:
-        link = make(person, by=_current_person(request))
+        link = create(person, by=_current_person(request))
     except Refused as exc:
         messages.error(request, exc.message)
         return redirect("person", person.pk)
@@ -194,24 +202,23 @@ def _people_with_roles() -> QuerySet[User]:
 
 def _list_context(request: HttpRequest) -> dict[str, Any]:
     q = request.GET.get("q", "").replace("\0", "").strip()
-    everybody = _people_with_roles().order_by("-is_active", "username")
+    people = _people_with_roles().order_by("-is_active", "username")
     if q:
-        named = Q(username__icontains=q) | Q(email__icontains=q)
-        everybody = everybody.filter(named | Q(grants__team__name__icontains=q)).distinct()
-    shown = Paginator(everybody, PAGE_SIZE).get_page(request.GET.get("page"))
-    return {"page": shown, "q": q, "now": timezone.now()}
+        is_named = Q(username__icontains=q) | Q(email__icontains=q)
+        people = people.filter(is_named | Q(grants__team__name__icontains=q)).distinct()
+    page = Paginator(people, PAGE_SIZE).get_page(request.GET.get("page"))
+    return {"page": page, "q": q, "now": timezone.now()}
 
 
 def _render_person(request: HttpRequest, person_id: int, **more: Any) -> HttpResponse:
     person = get_object_or_404(_people_with_roles(), pk=person_id)
-    ends_later = Q(expires_at=None) | Q(expires_at__gt=Now())
-    tokens = person.apitoken_set.filter(ends_later, revoked_at=None).count()
+    not_expired = Q(expires_at=None) | Q(expires_at__gt=Now())
+    tokens = person.apitoken_set.filter(not_expired, revoked_at=None).count()
     context = {
         "person": person,
-        "living_tokens": tokens,
+        "live_tokens": tokens,
         "form": GrantForm(),
-        "why": OptionalReasonForm(auto_id=False),
-        "may": role_words.ROLE_DESCRIPTIONS,
+        "role_descriptions": role_text.ROLE_DESCRIPTIONS,
         "now": timezone.now(),
     }
     return render(request, "people/person.html", {**context, **more})
@@ -223,7 +230,7 @@ def _current_person(request: HttpRequest) -> User:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_POST
 def unlock_person(request: HttpRequest, person_id: int) -> HttpResponse:
     person = get_object_or_404(User, pk=person_id)
@@ -234,11 +241,11 @@ def unlock_person(request: HttpRequest, person_id: int) -> HttpResponse:
 
 
 @needs(Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_POST
 def reset_second_factor(request: HttpRequest, person_id: int) -> HttpResponse:
     person = get_object_or_404(User, pk=person_id)
-    if second_factor.reset(person):
+    if second_factor.reset_factors(person):
         text = _("{name} signs in with the password alone now, and can set up a new second factor.")
         messages.success(request, text.format(name=person.username))
     else:

@@ -35,15 +35,15 @@ def teams_page(request: HttpRequest) -> HttpResponse:
     form = TeamForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            made = teams.create_team(name=form.cleaned_data["name"], by=_current_person(request))
+            team = teams.create_team(name=form.cleaned_data["name"], by=_current_person(request))
         except Refused as exc:
             form.add_error("name", exc.message)
         else:
             text = _("{name} is made. Move endpoints in and give people roles there.")
-            messages.success(request, text.format(name=made.name))
-            return redirect("team", made.pk)
-    of_nobody = Endpoint.objects.kept().filter(team=None).count()
-    context = {"form": form, "teams": _teams_with_counts(), "of_nobody": of_nobody}
+            messages.success(request, text.format(name=team.name))
+            return redirect("team", team.pk)
+    without_team = Endpoint.objects.kept().filter(team=None).count()
+    context = {"form": form, "teams": _teams_with_counts(), "without_team": without_team}
     return render(request, "people/teams.html", context)
 
 
@@ -70,10 +70,10 @@ def team_page(request: HttpRequest, team_id: int) -> HttpResponse:
 def move_endpoints(request: HttpRequest, team_id: int) -> HttpResponse:
     team = get_object_or_404(Team, pk=team_id)
     slugs = [slug for slug in request.POST.getlist("endpoint") if "\0" not in slug]
-    chosen = Endpoint.objects.kept().filter(slug__in=slugs)
-    into = None if request.POST.get("to") == "nobody" else team
+    endpoints = Endpoint.objects.kept().filter(slug__in=slugs)
+    target = None if request.POST.get("to") == "nobody" else team
     try:
-        moved = teams.move_endpoints(list(chosen), team=into, by=_current_person(request))
+        moved = teams.move_endpoints(list(endpoints), team=target, by=_current_person(request))
     except Refused as exc:
         messages.error(request, exc.message)
         return redirect("teams")
@@ -106,24 +106,24 @@ def remove_team(request: HttpRequest, team_id: int) -> HttpResponse:
 
 
 def _teams_with_counts() -> QuerySet[Team]:
-    kept = Q(endpoints__removed_at=None)
+    is_kept = Q(endpoints__removed_at=None)
     return Team.objects.order_by("name").annotate(
-        endpoint_count=Count("endpoints", filter=kept, distinct=True),
+        endpoint_count=Count("endpoints", filter=is_kept, distinct=True),
         people_count=Count("grants__person", distinct=True),
     )
 
 
 def _team_context(team: Team) -> dict[str, Any]:
-    """What is in a team, and what could be."""
-    kept = Endpoint.objects.kept().select_related("team").order_by("slug")
+    """The endpoints and people of a team, and the endpoints that could move in."""
+    endpoints = Endpoint.objects.kept().select_related("team").order_by("slug")
     people = User.objects.filter(grants__team=team).distinct().order_by("username")
     grants = Grant.objects.filter(team=team).order_by("role")
     by_person: dict[int, list[Grant]] = {}
     for grant in grants:
         by_person.setdefault(grant.person_id, []).append(grant)
     return {
-        "endpoints": kept.filter(team=team),
-        "elsewhere": kept.exclude(team=team),
+        "endpoints": endpoints.filter(team=team),
+        "elsewhere": endpoints.exclude(team=team),
         "people": [(person, by_person[person.pk]) for person in people],
     }
 

@@ -1,4 +1,4 @@
-"""The settings page of API tokens: everybody's own, and all of them for administrators."""
+"""The settings page of API tokens: the person's own; all of them for administrators."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from dashboard.accounts.reauthentication import fresh
+from dashboard.accounts.reauthentication import require_reauthentication
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import own
 from dashboard.models import ApiToken
@@ -23,17 +23,17 @@ from dashboard.people.services.tokens import IssuedToken
 
 
 @own
-@fresh
+@require_reauthentication
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 def tokens_page(request: HttpRequest) -> HttpResponse:
     person = _current_person(request)
     form = TokenForm(request.POST or None, person=person)
-    made = _issue_token(form, person) if request.method == "POST" and form.is_valid() else None
-    # The answer to the post itself, not a redirect: the text exists nowhere else.
+    issued = _issue_token(form, person) if request.method == "POST" and form.is_valid() else None
+    # Rendered in the response to the POST, not after a redirect: the text is stored nowhere.
     context = {
-        "form": TokenForm(person=person) if made else form,
-        "made": made,
+        "form": TokenForm(person=person) if issued else form,
+        "issued": issued,
         "tokens": _visible_tokens(person),
         "now": timezone.now(),
     }
@@ -41,7 +41,7 @@ def tokens_page(request: HttpRequest) -> HttpResponse:
 
 
 @own
-@fresh
+@require_reauthentication
 @require_http_methods(["GET", "HEAD", "POST"])
 def revoke_token(request: HttpRequest, prefix: str) -> HttpResponse:
     token = get_object_or_404(_visible_tokens(_current_person(request)), prefix=prefix)

@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from dashboard.accounts.reauthentication import fresh
+from dashboard.accounts.reauthentication import require_reauthentication
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.models import GateVersion
@@ -22,7 +22,7 @@ from health.gates import find_gate_errors
 
 
 @needs(Right.READ, change=Right.ADMINISTER)
-@fresh
+@require_reauthentication
 @require_http_methods(["GET", "HEAD", "POST"])
 def gates_page(request: HttpRequest) -> HttpResponse:
     version, current_gates = GateVersion.current()

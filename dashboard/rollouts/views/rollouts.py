@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from dashboard.accounts.reauthentication import fresh
+from dashboard.accounts.reauthentication import require_reauthentication
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.core.reasons import ReasonForm
@@ -60,7 +60,7 @@ def request_detail(request: HttpRequest, request_id: int) -> HttpResponse:
 
 
 @needs(Right.DECIDE)
-@fresh
+@require_reauthentication
 @require_POST
 def decide(request: HttpRequest, request_id: int) -> HttpResponse:
     """A refusal, such as an earlier decision, is shown on the page of the request."""

@@ -12,7 +12,7 @@ from dashboard.models import ApiToken
 
 
 @dataclass
-class Asking:
+class ApiClient:
     """A client with one token."""
 
     text: str
@@ -35,7 +35,7 @@ class Asking:
         return self.client.generic(
             method,
             f"/api/v1{path}",
-            data=b"" if body is None else _encoded(body),
+            data=b"" if body is None else _encode(body),
             content_type="application/json",
             headers=self.headers,
             **environ,
@@ -46,12 +46,12 @@ class Asking:
         return {"Authorization": f"Bearer {self.text}"}
 
 
-def _encoded(body: Any) -> bytes:
+def _encode(body: Any) -> bytes:
     return body if isinstance(body, bytes) else json.dumps(body).encode()
 
 
-def error_of(answer: Any) -> dict[str, Any]:
-    """The error of an answer, which must have the one shape."""
+def read_error(answer: Any) -> dict[str, Any]:
+    """The error of a response, which must be problem+json."""
     assert answer.headers["Content-Type"] == "application/problem+json"
     body: dict[str, Any] = answer.json()
     assert set(body) - {"errors"} == {"type", "title", "status", "detail", "code"}

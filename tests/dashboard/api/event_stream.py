@@ -1,4 +1,4 @@
-"""Server-sent events, read as they come."""
+"""Server-sent events, read as they arrive."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.dashboard.api.web_process import Site
 
 
 class Stream:
-    """One open answer of server-sent events."""
+    """One open response of server-sent events."""
 
     def __init__(self, site: Site, run_id: int, text: str) -> None:
         self._connection = HTTPConnection(urlsplit(site.url).netloc, timeout=60)

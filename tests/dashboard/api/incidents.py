@@ -1,4 +1,4 @@
-"""An incident without the runs that would have led to it."""
+"""An incident without the runs that would cause it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def make_incident(endpoint: Endpoint, **over: Any) -> Incident:
 
 
 def switch_modes_on(incident: Incident) -> None:
-    """The modes that the incident asks for."""
+    """Turn on the modes of the incident."""
     modes.apply_incident(
         incident, reason="it fell", figures={}, at=incident.opened_at, tighten=True
     )

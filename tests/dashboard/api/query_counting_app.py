@@ -1,6 +1,6 @@
-"""The product's ASGI application, with a count of its queries for progress.
+"""The product's ASGI application, which counts its queries for progress.
 
-/_queries tells the count and whether it still grows; /_most/N sets how many may watch.
+/_queries returns the count and whether it still grows; /_most/N sets the limit of watchers.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ counts = {"snapshots": 0}
 _execute = CursorWrapper.execute
 
 
-def _counted(self: CursorWrapper, sql: Any, params: Any = None) -> Any:
+def _count_query(self: CursorWrapper, sql: Any, params: Any = None) -> Any:
     counts["snapshots"] += sql == progress_stream._SNAPSHOTS
     return _execute(self, sql, params)
 
 
-CursorWrapper.execute = _counted  # type: ignore[method-assign]
+CursorWrapper.execute = _count_query  # type: ignore[method-assign]
 
 
 async def application(scope: Any, receive: Any, send: Any) -> None:

@@ -11,7 +11,7 @@ from django.test import Client
 from dashboard.models import ApiToken, Run
 from dashboard.models.people import Scope
 from dashboard.people.services import tokens
-from tests.dashboard.api.client import Asking, error_of
+from tests.dashboard.api.client import ApiClient, read_error
 from tests.factories import make_endpoint
 
 OTHER = "tg_abcdefgh_" + "x" * 43
@@ -19,12 +19,12 @@ OTHER = "tg_abcdefgh_" + "x" * 43
 
 @pytest.mark.django_db
 def test_without_a_token_one_is_asked_for() -> None:
-    """The answer is JSON that says what to send, not a page to sign in."""
+    """The response is JSON that says what to send, not a sign-in page."""
     answer = Client().get("/api/v1/endpoints")
 
     assert answer.status_code == 401
-    assert error_of(answer)["code"] == "unauthorized"
-    assert "Authorization: Bearer" in error_of(answer)["detail"]
+    assert read_error(answer)["code"] == "unauthorized"
+    assert "Authorization: Bearer" in read_error(answer)["detail"]
     assert answer.headers["WWW-Authenticate"].startswith("Bearer ")
 
 
@@ -42,21 +42,21 @@ def test_without_a_token_one_is_asked_for() -> None:
     ids=["unknown", "no token", "empty", "nul", "other scheme", "long"],
 )
 def test_what_is_no_token_is_refused(header: str) -> None:
-    """Nothing but a token that we made opens the API."""
+    """Only a token that the product issued is accepted."""
     answer = Client().get("/api/v1/endpoints", headers={"Authorization": header})
 
     assert answer.status_code == 401
-    assert error_of(answer)["code"] == "unauthorized"
+    assert read_error(answer)["code"] == "unauthorized"
 
 
-def test_a_wrong_secret_with_a_right_prefix_is_refused(api: Asking) -> None:
-    """The prefix finds the row; the whole token must fit."""
+def test_a_wrong_secret_with_a_right_prefix_is_refused(api: ApiClient) -> None:
+    """The prefix finds the row; the whole token must match."""
     api.text = api.text[:-1] + ("a" if api.text[-1] != "a" else "b")
 
     assert api.get("/endpoints").status_code == 401
 
 
-def test_a_revoked_token_is_refused_and_told_so(api: Asking) -> None:
+def test_a_revoked_token_is_refused_and_told_so(api: ApiClient) -> None:
     """Revoking takes effect on the next request."""
     assert api.get("/endpoints").status_code == 200
     tokens.revoke_token(api.token)
@@ -64,17 +64,17 @@ def test_a_revoked_token_is_refused_and_told_so(api: Asking) -> None:
     answer = api.get("/endpoints")
 
     assert answer.status_code == 401
-    assert "revoked" in error_of(answer)["detail"]
+    assert "revoked" in read_error(answer)["detail"]
 
 
-def test_an_expired_token_is_refused_and_told_so(api: Asking) -> None:
-    """A token ends by the clock of the database."""
+def test_an_expired_token_is_refused_and_told_so(api: ApiClient) -> None:
+    """A token expires by the clock of the database."""
     ApiToken.objects.update(expires_at=Now() - timedelta(seconds=1))
 
     answer = api.get("/endpoints")
 
     assert answer.status_code == 401
-    assert "expired" in error_of(answer)["detail"]
+    assert "expired" in read_error(answer)["detail"]
 
 
 @pytest.mark.parametrize(
@@ -105,17 +105,17 @@ def test_an_expired_token_is_refused_and_told_so(api: Asking) -> None:
     ids=str,
 )
 def test_every_operation_needs_its_scope(
-    asking: Callable[..., Asking], scope: str, method: str, path: str, body: object
+    make_client: Callable[..., ApiClient], scope: str, method: str, path: str, body: object
 ) -> None:
-    """All other scopes together do not open it, and the answer names the one that would."""
+    """All other scopes together are refused, and the message names the right one."""
     make_endpoint()
     opening = scope.split()
     others = [name for name in Scope.values if name not in opening]
 
-    answer = asking(*others).send(method, path, body)
+    answer = make_client(*others).send(method, path, body)
 
     assert answer.status_code == 403
-    assert all(f"'{name}'" in error_of(answer)["detail"] for name in opening)
+    assert all(f"'{name}'" in read_error(answer)["detail"] for name in opening)
     assert f'scope="{opening[0]}"' in answer.headers["WWW-Authenticate"]
 
 
@@ -138,7 +138,7 @@ def test_a_session_changes_nothing(client: Client, person: User) -> None:
 
 
 def test_a_session_does_not_stand_in_for_a_wrong_token(client: Client, person: User) -> None:
-    """Whoever shows a token is judged by it."""
+    """A request with a token is judged by the token alone."""
     client.force_login(person)
 
     answer = client.get("/api/v1/endpoints", headers={"Authorization": f"Bearer {OTHER}"})
@@ -146,7 +146,7 @@ def test_a_session_does_not_stand_in_for_a_wrong_token(client: Client, person: U
     assert answer.status_code == 401
 
 
-def test_using_a_token_is_noted_at_most_once_a_minute(api: Asking) -> None:
+def test_using_a_token_is_noted_at_most_once_a_minute(api: ApiClient) -> None:
     """A busy client does not turn every read into a write."""
     api.get("/endpoints")
     first = ApiToken.objects.get().last_used_at

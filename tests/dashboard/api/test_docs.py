@@ -34,67 +34,67 @@ class Answer:
 
 
 def test_every_command_of_the_page_works(site: Site, transactional_db: None) -> None:
-    """Whoever copies the page's commands gets answers, not errors."""
+    """All commands of the page succeed when they are copied."""
     root = User.objects.create_superuser("root")
     text = tokens.issue_token(name="docs", scopes=Scope.values, by=root).text
     values = {"TOOLGAUGE": site.url, "TOKEN": text, "NOW": timezone.now().isoformat()}
 
     answers = []
     for command in COMMANDS:
-        words = shlex.split(string.Template(command.replace("\\\n", " ")).substitute(values))
-        if words[0] == "python":
-            call_command(words[2], *words[3:])
+        arguments = shlex.split(string.Template(command.replace("\\\n", " ")).substitute(values))
+        if arguments[0] == "python":
+            call_command(arguments[2], *arguments[3:])
             continue
-        answers.append(_curl(words[1:]))
-        values |= _learned(answers[-1])
+        answers.append(_run_curl(arguments[1:]))
+        values |= _read_variables(answers[-1])
 
     assert len(answers) == len(COMMANDS) - 1 > 12
     assert {answer.status for answer in answers} == {200, 201, 202, 204}
 
 
 def test_every_address_of_the_page_is_one_of_the_api() -> None:
-    """Also of commands that need a second person, and are therefore not run here."""
-    found = re.findall(r"\$TOOLGAUGE(/api/v1/[^\"?\s]+)", PAGE)
+    """Also the URLs of commands that need a second person, and are not run here."""
+    paths = re.findall(r"\$TOOLGAUGE(/api/v1/[^\"?\s]+)", PAGE)
 
-    assert len(found) > 30
-    for address in found:
+    assert len(paths) > 30
+    for address in paths:
         match = resolve(re.sub(r"\$[A-Z]+", "1", address))
         assert match.func.__name__ != "_unknown", address
 
 
-def _learned(answer: Answer) -> dict[str, str]:
-    """What the page tells its reader to take over from an answer."""
-    found: Any = json.loads(answer.body) if answer.body.startswith("{") else {}
-    learned = {"UPDATED_AT": found["updated_at"]} if "updated_at" in found else {}
-    if "effect" in found:
-        learned["MODE"] = str(found["id"])
-    if "link" in found:
-        learned["NOTE"] = str(found["id"])
-    if "incidents" in found:
-        learned["INCIDENT"] = str(make_incident(Endpoint.objects.get()).pk)
-    if "suite" in found:
-        learned["RUN"] = str(found["id"])
-        run = Run.objects.get(pk=found["id"])
+def _read_variables(answer: Answer) -> dict[str, str]:
+    """The variables that the page takes from a response."""
+    body: Any = json.loads(answer.body) if answer.body.startswith("{") else {}
+    variables = {"UPDATED_AT": body["updated_at"]} if "updated_at" in body else {}
+    if "effect" in body:
+        variables["MODE"] = str(body["id"])
+    if "link" in body:
+        variables["NOTE"] = str(body["id"])
+    if "incidents" in body:
+        variables["INCIDENT"] = str(make_incident(Endpoint.objects.get()).pk)
+    if "suite" in body:
+        variables["RUN"] = str(body["id"])
+        run = Run.objects.get(pk=body["id"])
         if not run.attempts.exists():
             make_attempt(run, evidence={"exchanges": []})
-    return learned
+    return variables
 
 
-def _curl(words: list[str]) -> Answer:
-    """What curl does with the options that the page uses."""
+def _run_curl(arguments: list[str]) -> Answer:
+    """Send the request of a curl command with the options that the page uses."""
     method, headers, data, url = "", {}, None, ""
-    given = iter(words)
-    for word in given:
-        if word == "-X":
-            method = next(given)
-        elif word == "-H":
-            name, _, value = next(given).partition(": ")
+    remaining = iter(arguments)
+    for argument in remaining:
+        if argument == "-X":
+            method = next(remaining)
+        elif argument == "-H":
+            name, _, value = next(remaining).partition(": ")
             headers[name] = value
-        elif word == "-d":
-            data = next(given).encode()
-        elif word != "-N":
-            assert word.startswith("http")
-            url = word
+        elif argument == "-d":
+            data = next(remaining).encode()
+        elif argument != "-N":
+            assert argument.startswith("http")
+            url = argument
     request = urllib.request.Request(url, data, headers, method=method or "GET")  # noqa: S310
-    with urllib.request.urlopen(request, timeout=60) as answer:  # noqa: S310
-        return Answer(answer.status, answer.read().decode())
+    with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310
+        return Answer(response.status, response.read().decode())

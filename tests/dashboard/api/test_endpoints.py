@@ -8,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from dashboard.models import Credential, Endpoint
 from probes.secret import Secret
-from tests.dashboard.api.client import Asking, error_of
+from tests.dashboard.api.client import ApiClient, read_error
 from tests.factories import make_endpoint
 
 GOOD: dict[str, Any] = {
@@ -21,8 +21,8 @@ GOOD: dict[str, Any] = {
 KEY = "sk-abcdefghijklmnop"
 
 
-def test_an_endpoint_is_registered_with_the_defaults_of_the_form(api: Asking) -> None:
-    """What is not given is as the form offers it, and the base URL is in its normal form."""
+def test_an_endpoint_is_registered_with_the_defaults_of_the_form(api: ApiClient) -> None:
+    """Missing fields get the form's defaults, and the base URL is normalised."""
     answer = api.post("/endpoints", GOOD)
 
     assert answer.status_code == 201
@@ -32,14 +32,14 @@ def test_an_endpoint_is_registered_with_the_defaults_of_the_form(api: Asking) ->
     assert (endpoint.enabled, endpoint.options) == (True, {"temperature": 0})
 
 
-def test_a_key_goes_in_and_never_comes_out(api: Asking) -> None:
-    """Answers tell that a key is stored and how it ends, nothing else."""
-    made = api.post("/endpoints", {**GOOD, "key": KEY})
+def test_a_key_goes_in_and_never_comes_out(api: ApiClient) -> None:
+    """Responses show that a key is stored and its last characters, nothing else."""
+    created = api.post("/endpoints", {**GOOD, "key": KEY})
     read = api.get("/endpoints/new-one")
     listed = api.get("/endpoints")
 
     assert read.json()["key"] == {"stored": True, "hint": "mnop"}
-    assert all(KEY not in answer.content.decode() for answer in (made, read, listed))
+    assert all(KEY not in answer.content.decode() for answer in (created, read, listed))
 
 
 @pytest.mark.parametrize(
@@ -65,92 +65,92 @@ def test_a_key_goes_in_and_never_comes_out(api: Asking) -> None:
     ids=lambda value: repr(value)[:30],
 )
 def test_bad_input_names_its_field_and_what_to_do(
-    api: Asking, field: str, value: Any, message: str
+    api: ApiClient, field: str, value: Any, message: str
 ) -> None:
     """The rules are those of the form in the pages, and nothing is stored."""
     answer = api.post("/endpoints", {**GOOD, field: value})
 
     assert answer.status_code == 422
-    error = error_of(answer)
+    error = read_error(answer)
     assert [detail["field"] for detail in error["errors"]] == [field]
     assert message in error["errors"][0]["message"]
     assert not Endpoint.objects.exists()
 
 
-def test_a_taken_name_is_refused(api: Asking) -> None:
+def test_a_taken_name_is_refused(api: ApiClient) -> None:
     """Two endpoints cannot share a name."""
     make_endpoint(slug="new-one")
 
     answer = api.post("/endpoints", GOOD)
 
     assert answer.status_code == 422
-    assert "There is already an endpoint" in error_of(answer)["detail"]
+    assert "There is already an endpoint" in read_error(answer)["detail"]
 
 
-def test_a_change_leaves_alone_what_it_does_not_name(api: Asking) -> None:
+def test_a_change_leaves_alone_what_it_does_not_name(api: ApiClient) -> None:
     """PATCH changes the given fields, and the stored key stays."""
     make_endpoint(key=Secret(KEY), options={"top_p": 1})
-    seen = api.get("/endpoints/steady").json()
+    before = api.get("/endpoints/steady").json()
 
-    answer = api.patch("/endpoints/steady", {"updated_at": seen["updated_at"], "ttl": "30m"})
+    answer = api.patch("/endpoints/steady", {"updated_at": before["updated_at"], "ttl": "30m"})
 
     assert answer.status_code == 200
     changed = answer.json()
     assert (changed["ttl"], changed["options"], changed["key"]) == (
         "30m",
         {"top_p": 1},
-        seen["key"],
+        before["key"],
     )
-    assert changed["updated_at"] > seen["updated_at"]
+    assert changed["updated_at"] > before["updated_at"]
 
 
-def test_a_change_on_what_somebody_else_changed_is_a_conflict(api: Asking) -> None:
-    """Two programs change the same endpoint: the second is told and changes nothing."""
+def test_a_change_on_what_somebody_else_changed_is_a_conflict(api: ApiClient) -> None:
+    """Two programs change the same endpoint: the second gets 409 and changes nothing."""
     make_endpoint()
-    seen = api.get("/endpoints/steady").json()["updated_at"]
-    api.patch("/endpoints/steady", {"updated_at": seen, "model": "first"})
+    updated_at = api.get("/endpoints/steady").json()["updated_at"]
+    api.patch("/endpoints/steady", {"updated_at": updated_at, "model": "first"})
 
-    answer = api.patch("/endpoints/steady", {"updated_at": seen, "model": "second"})
+    answer = api.patch("/endpoints/steady", {"updated_at": updated_at, "model": "second"})
 
-    assert (answer.status_code, error_of(answer)["code"]) == (409, "conflict")
+    assert (answer.status_code, read_error(answer)["code"]) == (409, "conflict")
     assert Endpoint.objects.get().model == "first"
 
 
-def test_a_change_must_say_what_it_has_seen(api: Asking) -> None:
-    """Without updated_at nobody could notice that a change was overwritten."""
+def test_a_change_must_say_what_it_has_seen(api: ApiClient) -> None:
+    """Without updated_at a change could be overwritten unnoticed."""
     make_endpoint()
 
     answer = api.patch("/endpoints/steady", {"model": "second"})
 
-    assert error_of(answer)["errors"] == [
+    assert read_error(answer)["errors"] == [
         {"field": "updated_at", "message": "This field is required."}
     ]
 
 
-def test_another_host_wipes_the_key(api: Asking) -> None:
-    """A key never follows an endpoint to another origin, by whichever way it is moved."""
+def test_another_host_wipes_the_key(api: ApiClient) -> None:
+    """A key never follows an endpoint to another origin, however it is moved."""
     make_endpoint(key=Secret(KEY))
-    seen = api.get("/endpoints/steady").json()["updated_at"]
+    updated_at = api.get("/endpoints/steady").json()["updated_at"]
 
-    body = {"updated_at": seen, "base_url": "https://other.example/v1"}
+    body = {"updated_at": updated_at, "base_url": "https://other.example/v1"}
     answer = api.patch("/endpoints/steady", body)
 
     assert answer.json()["key"] == {"stored": False, "hint": ""}
     assert not Credential.objects.exists()
 
 
-def test_a_key_can_be_forgotten(api: Asking) -> None:
+def test_a_key_can_be_forgotten(api: ApiClient) -> None:
     """forget_key deletes the stored key and nothing else."""
     make_endpoint(key=Secret(KEY))
-    seen = api.get("/endpoints/steady").json()["updated_at"]
+    updated_at = api.get("/endpoints/steady").json()["updated_at"]
 
-    api.patch("/endpoints/steady", {"updated_at": seen, "forget_key": True})
+    api.patch("/endpoints/steady", {"updated_at": updated_at, "forget_key": True})
 
     assert not Credential.objects.exists()
 
 
-def test_a_removed_endpoint_is_gone(api: Asking) -> None:
-    """After DELETE the endpoint is found no more, and removing it again is a 404."""
+def test_a_removed_endpoint_is_gone(api: ApiClient) -> None:
+    """After DELETE the endpoint answers 404, also to a second DELETE."""
     make_endpoint()
 
     assert api.delete("/endpoints/steady").status_code == 204
@@ -158,7 +158,7 @@ def test_a_removed_endpoint_is_gone(api: Asking) -> None:
     assert api.delete("/endpoints/steady").status_code == 404
 
 
-def test_the_list_goes_on_where_the_cursor_says(api: Asking) -> None:
+def test_the_list_goes_on_where_the_cursor_says(api: ApiClient) -> None:
     """Pages follow each other by name without gaps or repetitions."""
     for slug in ("c", "a", "b"):
         make_endpoint(slug=slug)
@@ -172,9 +172,9 @@ def test_the_list_goes_on_where_the_cursor_says(api: Asking) -> None:
 
 
 def test_a_list_of_endpoints_costs_the_same_for_any_number(
-    api: Asking, django_assert_num_queries: DjangoAssertNumQueries
+    api: ApiClient, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    """The token, its maker's roles, the endpoints with their keys' hints: three queries."""
+    """The token, its owner's roles, the endpoints with their keys' hints: three queries."""
     for slug in ("a", "b", "c"):
         make_endpoint(slug=slug, key=Secret(KEY))
     api.get("/endpoints")  # the first use of the token is noted
@@ -183,21 +183,21 @@ def test_a_list_of_endpoints_costs_the_same_for_any_number(
         api.get("/endpoints")
 
 
-def test_budgets_are_given_and_taken_back(api: Asking) -> None:
+def test_budgets_are_given_and_taken_back(api: ApiClient) -> None:
     """A number is a limit; null is none."""
-    made = api.post("/endpoints", {**GOOD, "daily_requests": 500}).json()
-    body = {"updated_at": made["updated_at"], "daily_requests": None, "daily_tokens": 10**6}
+    created = api.post("/endpoints", {**GOOD, "daily_requests": 500}).json()
+    body = {"updated_at": created["updated_at"], "daily_requests": None, "daily_tokens": 10**6}
     changed = api.patch("/endpoints/new-one", body).json()
 
-    assert (made["daily_requests"], made["daily_tokens"]) == (500, None)
+    assert (created["daily_requests"], created["daily_tokens"]) == (500, None)
     assert (changed["daily_requests"], changed["daily_tokens"]) == (None, 10**6)
 
 
-def test_profiles_tell_every_key_that_there_was(api: Asking) -> None:
+def test_profiles_tell_every_key_that_there_was(api: ApiClient) -> None:
     """A changed key opens a profile, and the old one stays readable."""
     make_endpoint(model="old")
-    seen = api.get("/endpoints/steady").json()["updated_at"]
-    api.patch("/endpoints/steady", {"updated_at": seen, "model": "new"})
+    updated_at = api.get("/endpoints/steady").json()["updated_at"]
+    api.patch("/endpoints/steady", {"updated_at": updated_at, "model": "new"})
 
     profiles = api.get("/endpoints/steady/profiles").json()["profiles"]
 
@@ -208,19 +208,20 @@ def test_profiles_tell_every_key_that_there_was(api: Asking) -> None:
     assert [p["ended_at"] is None for p in profiles] == [True, False]
 
 
-def test_tags_go_in_and_come_out(api: Asking) -> None:
-    """The words that the fleet is grouped by are the same in the pages and here."""
+def test_tags_go_in_and_come_out(api: ApiClient) -> None:
+    """Tags are the same on the pages and in the API."""
     make_endpoint(tags=["old"])
-    seen = api.get("/endpoints/steady").json()
+    before = api.get("/endpoints/steady").json()
 
     changed = api.patch(
-        "/endpoints/steady", {"updated_at": seen["updated_at"], "tags": ["Team:Search", "eu", "eu"]}
+        "/endpoints/steady",
+        {"updated_at": before["updated_at"], "tags": ["Team:Search", "eu", "eu"]},
     )
     refused = api.patch(
         "/endpoints/steady", {"updated_at": changed.json()["updated_at"], "tags": ["two words"]}
     )
 
-    assert seen["tags"] == ["old"]
+    assert before["tags"] == ["old"]
     assert changed.json()["tags"] == ["eu", "team:search"]
     assert refused.status_code == 422
     assert api.get("/endpoints/steady").json()["tags"] == ["eu", "team:search"]

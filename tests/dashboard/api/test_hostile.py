@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is an answer: never our own fault."""
+"""No input causes a server error."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dashboard.endpoints.schemas import EndpointFields, EndpointPatch
 from dashboard.runs.telemetry_schemas import Event
-from tests.dashboard.api.client import Asking
+from tests.dashboard.api.client import ApiClient
 from tests.factories import make_attempt, make_endpoint, make_run
 
 hostile = settings(
@@ -32,7 +32,7 @@ values = st.recursive(
 
 
 def objects(*names: str) -> st.SearchStrategy[Any]:
-    """Objects with some of the right fields, and anything in them."""
+    """Objects with some of the valid fields, and arbitrary values."""
     return values | st.dictionaries(st.sampled_from(names) | texts, values, max_size=6)
 
 
@@ -59,8 +59,8 @@ BODIES = {
 
 
 @pytest.mark.parametrize("operation", BODIES)
-def test_no_body_breaks_an_operation(api: Asking, operation: str) -> None:
-    """Taken or refused in words, whatever the JSON."""
+def test_no_body_breaks_an_operation(api: ApiClient, operation: str) -> None:
+    """Any JSON is accepted or refused with a message."""
     make_endpoint()
     method, path = operation.split(" ")
 
@@ -88,15 +88,15 @@ ADDRESSES = [
 
 
 @pytest.mark.parametrize("address", ADDRESSES)
-def test_no_address_breaks_an_operation(api: Asking, address: str) -> None:
-    """Any text may stand in an address."""
+def test_no_address_breaks_an_operation(api: ApiClient, address: str) -> None:
+    """Any text in a path is handled."""
     make_attempt(make_run(make_endpoint(), id=1))
-    words = texts | st.integers().map(str)
+    segments = texts | st.integers().map(str)
 
     @hostile
-    @given(st.lists(words, min_size=4, max_size=4))
-    def try_one(given_words: list[str]) -> None:
-        path = address.format(*(quote(word, safe="") for word in given_words))
+    @given(st.lists(segments, min_size=4, max_size=4))
+    def try_one(chosen: list[str]) -> None:
+        path = address.format(*(quote(segment, safe="") for segment in chosen))
         assert api.client.get(f"/api/v1{path}", headers=api.headers).status_code < 500
 
     try_one()

@@ -1,4 +1,4 @@
-"""An Idempotency-Key: what it belongs to is done once, and answered alike whenever it is sent."""
+"""Idempotency-Key: its request is executed once, and answered alike whenever it is sent."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from dashboard.api import services as idempotency
 from dashboard.core.sql import execute
 from dashboard.models import KeptAnswer, ModeSwitch, Note, Run
 from dashboard.people.services import tokens
-from tests.dashboard.api.client import Asking, error_of
+from tests.dashboard.api.client import ApiClient, read_error
 from tests.factories import make_endpoint
 
 NOTES = "/endpoints/steady/notes"
 
 
-def send(api: Asking, key: str, text: str = "live", path: str = NOTES, method: str = "POST") -> Any:
+def send(
+    api: ApiClient, key: str, text: str = "live", path: str = NOTES, method: str = "POST"
+) -> Any:
     headers = {**api.headers, "Idempotency-Key": key}
     return api.client.generic(
         method, f"/api/v1{path}", f'{{"text": "{text}"}}', "application/json", headers=headers
     )
 
 
-def test_the_same_request_is_done_once_and_answered_alike(api: Asking) -> None:
-    """Status and body are the first ones; a header says that they are."""
+def test_the_same_request_is_done_once_and_answered_alike(api: ApiClient) -> None:
+    """The repetition gets the first status and body, and a header that says so."""
     make_endpoint()
 
     first, second = send(api, "k-1"), send(api, "k-1")
@@ -43,20 +45,20 @@ def test_the_same_request_is_done_once_and_answered_alike(api: Asking) -> None:
     assert send(api, "k-2").json()["id"] != first.json()["id"]
 
 
-def test_refusals_and_empty_answers_are_kept_too(api: Asking) -> None:
-    """What was refused stays refused under its key; removing twice is no second error."""
+def test_refusals_and_empty_answers_are_kept_too(api: ApiClient) -> None:
+    """A refusal is stored under its key too; a repeated DELETE gets the first response."""
     make_endpoint()
     assert [send(api, "bad", text="").status_code for _ in range(2)] == [409, 409]
     note = send(api, "good").json()["id"]
 
-    gone = [send(api, "gone", path=f"{NOTES}/{note}", method="DELETE") for _ in range(2)]
+    deletions = [send(api, "gone", path=f"{NOTES}/{note}", method="DELETE") for _ in range(2)]
 
-    assert [answer.status_code for answer in gone] == [204, 204]
-    assert gone[1].headers["Idempotency-Replayed"] == "true"
+    assert [answer.status_code for answer in deletions] == [204, 204]
+    assert deletions[1].headers["Idempotency-Replayed"] == "true"
 
 
 def test_a_key_belongs_to_one_request_of_one_token(
-    asking: Callable[..., Asking], api: Asking
+    make_client: Callable[..., ApiClient], api: ApiClient
 ) -> None:
     """Another body, address or method is refused; another token has keys of its own."""
     endpoint = make_endpoint()
@@ -68,15 +70,15 @@ def test_a_key_belongs_to_one_request_of_one_token(
         send(api, "k", path="/endpoints/other/notes"),
         send(api, "k", path=f"{NOTES}/1", method="DELETE"),
     ):
-        assert (other.status_code, error_of(other)["code"]) == (422, "key_reused")
-    assert send(asking("operate"), "k").status_code == 201
+        assert (other.status_code, read_error(other)["code"]) == (422, "key_reused")
+    assert send(make_client("operate"), "k").status_code == 201
     assert Note.objects.filter(endpoint=endpoint).count() == 2
 
 
-def test_a_key_opens_nothing_for_who_may_not(asking: Callable[..., Asking]) -> None:
-    """Whoever has lost the right does not get the answer of before."""
+def test_a_key_opens_nothing_for_who_may_not(make_client: Callable[..., ApiClient]) -> None:
+    """Without the right, the stored response is not returned."""
     make_endpoint()
-    api = asking("operate")
+    api = make_client("operate")
     assert send(api, "k").status_code == 201
     tokens.revoke_token(api.token)
 
@@ -84,16 +86,16 @@ def test_a_key_opens_nothing_for_who_may_not(asking: Callable[..., Asking]) -> N
 
 
 @pytest.mark.parametrize("key", ["", " ", "a b", "ü", "x" * 201])
-def test_a_key_that_cannot_be_one_is_refused(api: Asking, key: str) -> None:
-    """Nothing happens then."""
+def test_a_key_that_cannot_be_one_is_refused(api: ApiClient, key: str) -> None:
+    """A malformed key is refused before anything happens."""
     make_endpoint()
 
     assert send(api, key).status_code == 400
     assert not Note.objects.exists()
 
 
-def test_after_a_day_a_key_is_free_again(api: Asking) -> None:
-    """By the database's clock; what is past its time is deleted by a duty."""
+def test_after_a_day_a_key_is_free_again(api: ApiClient) -> None:
+    """By the database's clock; a recurring duty deletes expired responses."""
     make_endpoint()
     for key in ("old", "older", "young"):
         send(api, key)
@@ -101,52 +103,52 @@ def test_after_a_day_a_key_is_free_again(api: Asking) -> None:
     past.update(created_at=F("created_at") - timedelta(hours=25))
 
     assert "Idempotency-Replayed" not in send(api, "old").headers
-    assert idempotency.forget_answers() == 1
+    assert idempotency.delete_expired_answers() == 1
     assert set(KeptAnswer.objects.values_list("key", flat=True)) == {"old", "young"}
 
 
 def test_an_answer_too_large_to_keep_is_not_done_again(
-    api: Asking, monkeypatch: pytest.MonkeyPatch
+    api: ApiClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The repetition says that it was done."""
+    """The repetition gets an error that the request was executed already."""
     monkeypatch.setattr(idempotency, "MAX_ANSWER_BYTES", 10)
     make_endpoint()
     send(api, "k")
 
     again = send(api, "k")
 
-    assert (again.status_code, "done before" in error_of(again)["detail"]) == (409, True)
+    assert (again.status_code, "done before" in read_error(again)["detail"]) == (409, True)
     assert Note.objects.count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
-def test_while_the_first_is_under_way_the_second_is_told_so(api: Asking) -> None:
-    """It neither waits nor does it again."""
+def test_while_the_first_is_under_way_the_second_is_told_so(api: ApiClient) -> None:
+    """The second request neither waits nor is executed."""
     make_endpoint()
-    held, done = threading.Event(), threading.Event()
+    is_held, is_done = threading.Event(), threading.Event()
 
     def hold() -> None:
         with transaction.atomic():
             idempotency.claim_key(api.token, "k", b"")
-            held.set()
-            done.wait(60)
+            is_held.set()
+            is_done.wait(60)
         connection.close()
 
     thread = threading.Thread(target=hold)
     thread.start()
-    held.wait(60)
+    is_held.wait(60)
     second = send(api, "k")
-    done.set()
+    is_done.set()
     thread.join()
 
-    assert (second.status_code, error_of(second)["code"]) == (409, "in_progress")
+    assert (second.status_code, read_error(second)["code"]) == (409, "in_progress")
     assert second.headers["Retry-After"] == "1"
     assert send(api, "k").status_code == 201
 
 
 @pytest.mark.django_db(transaction=True)
-def test_what_cannot_be_remembered_is_not_done(api: Asking) -> None:
-    """The action and its answer are there together, or neither is."""
+def test_what_cannot_be_remembered_is_not_done(api: ApiClient) -> None:
+    """Either the action and its response are stored, or neither is."""
     make_endpoint()
     execute(
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS"
@@ -167,7 +169,7 @@ def test_what_cannot_be_remembered_is_not_done(api: Asking) -> None:
         execute("DROP FUNCTION refuse CASCADE")
 
     assert [answer.status_code for answer in answers] == [500, 500]
-    assert error_of(answers[0])["code"] == "internal"
+    assert read_error(answers[0])["code"] == "internal"
     assert not ModeSwitch.objects.exists()
     assert not Run.objects.exists()
     assert send(api, "k").status_code == 201

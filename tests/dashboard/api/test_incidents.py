@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Incident
 from dashboard.models.watch import Lane
-from tests.dashboard.api.client import Asking, error_of
+from tests.dashboard.api.client import ApiClient, read_error
 from tests.dashboard.api.incidents import make_incident, switch_modes_on
 from tests.dashboard.policy.builders import make_trusted_endpoint
 from tests.factories import make_endpoint
@@ -17,20 +17,20 @@ from tests.factories import make_endpoint
 NOTE = {"note": "The vendor has told us."}
 
 
-def ids(api: Asking, **query: object) -> list[int]:
-    return [each["id"] for each in api.get("/incidents", **query).json()["incidents"]]
+def ids(api: ApiClient, **query: object) -> list[int]:
+    return [incident["id"] for incident in api.get("/incidents", **query).json()["incidents"]]
 
 
-def test_incidents_are_listed_newest_first_and_narrowed_down(api: Asking) -> None:
-    """By state and by endpoint, page by page; those of removed endpoints are gone."""
-    one, other, gone = (make_endpoint(slug=slug) for slug in ("one", "other", "gone"))
+def test_incidents_are_listed_newest_first_and_narrowed_down(api: ApiClient) -> None:
+    """By state and by endpoint, page by page; without those of removed endpoints."""
+    one, other, removed = (make_endpoint(slug=slug) for slug in ("one", "other", "gone"))
     first = make_incident(one)
     ended = make_incident(
         one, metric="leak", state="recovered", ended_at=first.opened_at, opened_by=2
     )
     second = make_incident(other)
-    make_incident(gone)
-    endpoints.remove(gone)
+    make_incident(removed)
+    endpoints.remove(removed)
 
     assert ids(api) == [second.pk, ended.pk, first.pk]
     assert ids(api, state="open") == [second.pk, first.pk]
@@ -40,8 +40,8 @@ def test_incidents_are_listed_newest_first_and_narrowed_down(api: Asking) -> Non
     assert api.get("/incidents", state="bad").status_code == 422
 
 
-def test_a_longer_list_costs_no_further_statements(api: Asking) -> None:
-    """The token, its maker's roles, the incidents: a statement each, however many they are."""
+def test_a_longer_list_costs_no_further_statements(api: ApiClient) -> None:
+    """The token, its owner's roles, the incidents: one statement each, however many there are."""
     endpoint = make_endpoint()
     for metric in ("leak", "closure_error", "parse_success"):
         make_incident(endpoint, metric=metric)
@@ -53,7 +53,7 @@ def test_a_longer_list_costs_no_further_statements(api: Asking) -> None:
     assert len(sent) == 3
 
 
-def test_an_incident_tells_what_happened_and_what_it_switched_on(api: Asking) -> None:
+def test_an_incident_tells_what_happened_and_what_it_switched_on(api: ApiClient) -> None:
     """The sentence, the figures, the events and the modes."""
     incident = make_incident(make_trusted_endpoint())
     switch_modes_on(incident)
@@ -63,7 +63,7 @@ def test_an_incident_tells_what_happened_and_what_it_switched_on(api: Asking) ->
 
     assert body["headline"] == "Parse success fell from 98% to 55%"
     assert (body["endpoint"], body["lane"], body["severity"]) == ("steady", "probe", 2)
-    assert {each["mode"] for each in body["switches"]} == {
+    assert {switch["mode"] for switch in body["switches"]} == {
         "strong_validation",
         "no_streaming_tools",
         "read_only_tools",
@@ -73,8 +73,8 @@ def test_an_incident_tells_what_happened_and_what_it_switched_on(api: Asking) ->
     ]
 
 
-def test_an_incident_is_acknowledged_once(api: Asking) -> None:
-    """Whoever was first stays the one; the second time is no error."""
+def test_an_incident_is_acknowledged_once(api: ApiClient) -> None:
+    """The first person stays recorded; a second time is no error."""
     incident = make_incident(make_endpoint())
 
     first = api.post(f"/incidents/{incident.pk}/acknowledge", NOTE).json()
@@ -84,7 +84,7 @@ def test_an_incident_is_acknowledged_once(api: Asking) -> None:
     assert first == second
 
 
-def test_a_severe_incident_is_released(api: Asking) -> None:
+def test_a_severe_incident_is_released(api: ApiClient) -> None:
     """With a note; without one it is refused."""
     incident = make_incident(make_endpoint(), severity=3, worst=3, release_wanted=True)
     address = f"/incidents/{incident.pk}/release"
@@ -93,8 +93,8 @@ def test_a_severe_incident_is_released(api: Asking) -> None:
     assert api.post(address, NOTE).json()["release_wanted"] is False
 
 
-def test_the_new_normal_is_accepted(api: Asking) -> None:
-    """The incident ends, its modes go, and the policy says how little is known now."""
+def test_the_new_normal_is_accepted(api: ApiClient) -> None:
+    """The incident and its modes end, and the policy shows that the baseline is new."""
     endpoint = make_trusted_endpoint()
     incident = make_incident(endpoint)
     switch_modes_on(incident)
@@ -102,14 +102,14 @@ def test_the_new_normal_is_accepted(api: Asking) -> None:
     body = api.post(f"/incidents/{incident.pk}/accept", NOTE).json()
 
     assert (body["state"], body["ended_at"] is not None) == ("accepted", True)
-    assert all(each["off_at"] for each in body["switches"])
+    assert all(switch["off_at"] for switch in body["switches"])
     policy = api.get("/endpoints/steady/policy").json()
     assert (policy["modes"]["automatic"], policy["baseline"]) == ([], "none")
     assert api.post(f"/incidents/{incident.pk}/accept", NOTE).status_code == 409
 
 
-def test_live_incidents_are_not_accepted(api: Asking) -> None:
-    """Their baseline is not made of runs."""
+def test_live_incidents_are_not_accepted(api: ApiClient) -> None:
+    """Live traffic has no baseline of runs to reset."""
     incident = make_incident(make_endpoint(), lane=Lane.LIVE)
 
     answer = api.post(f"/incidents/{incident.pk}/accept", NOTE)
@@ -118,18 +118,18 @@ def test_live_incidents_are_not_accepted(api: Asking) -> None:
 
 
 @pytest.mark.parametrize("act", ["acknowledge", "release", "accept"])
-def test_deciding_needs_the_scope_to_write(asking: Callable[..., Asking], act: str) -> None:
+def test_deciding_needs_the_scope_to_write(make_client: Callable[..., ApiClient], act: str) -> None:
     """Reading shows everything and changes nothing."""
     incident = make_incident(make_endpoint())
-    reader = asking("read", "probe", "telemetry")
+    reader = make_client("read", "probe", "telemetry")
 
     assert reader.get(f"/incidents/{incident.pk}").status_code == 200
     assert reader.post(f"/incidents/{incident.pk}/{act}", NOTE).status_code == 403
 
 
 @pytest.mark.parametrize("act", ["", "/acknowledge", "/release", "/accept"])
-def test_an_unknown_incident_is_not_found(api: Asking, act: str) -> None:
-    """Whatever is asked of it."""
+def test_an_unknown_incident_is_not_found(api: ApiClient, act: str) -> None:
+    """Every operation on an unknown incident answers 404."""
     answer = api.post(f"/incidents/77{act}", NOTE) if act else api.get("/incidents/77")
 
-    assert error_of(answer)["code"] == "not_found"
+    assert read_error(answer)["code"] == "not_found"

@@ -10,7 +10,7 @@ from dashboard.runs.progress_stream import ProgressBroadcaster, ProgressSnapshot
 
 
 class Runs:
-    """Where runs stand, as a test moves them; every look is counted."""
+    """The progress of runs, set by a test; every read is counted."""
 
     def __init__(self, **states: ProgressSnapshot) -> None:
         self.snapshots = {int(name.removeprefix("run")): s for name, s in states.items()}
@@ -29,7 +29,7 @@ def at(done: int, state: str = "running") -> ProgressSnapshot:
 
 
 def test_a_watcher_sees_every_move_and_the_end() -> None:
-    """The first snapshot at once, then one whenever it has changed, and no more after the end."""
+    """The current progress at once, then every change, and nothing after the end."""
     runs = Runs(run1=at(0))
     broadcaster = _broadcaster(runs)
 
@@ -46,7 +46,7 @@ def test_a_watcher_sees_every_move_and_the_end() -> None:
 
 
 def test_what_has_not_moved_is_not_told_again() -> None:
-    """Looks go on, and the watcher hears nothing of them."""
+    """Reads without a change send nothing to the watcher."""
     runs = Runs(run1=at(3))
     broadcaster = _broadcaster(runs)
 
@@ -61,7 +61,7 @@ def test_what_has_not_moved_is_not_told_again() -> None:
 
 
 def test_fifty_watchers_cost_as_many_looks_as_one() -> None:
-    """All watched runs are read by one look, however many watch."""
+    """One read covers all watched runs, however many watchers there are."""
     runs = Runs(run1=at(1), run2=at(2))
     broadcaster = ProgressBroadcaster(runs.read, interval_s=3600)
 
@@ -74,7 +74,7 @@ def test_fifty_watchers_cost_as_many_looks_as_one() -> None:
 
 
 def test_looking_stops_when_nobody_watches() -> None:
-    """Nobody watches before the first and after the last; then the database is left alone."""
+    """Without watchers there are no reads."""
     runs = Runs(run1=at(1))
     broadcaster = _broadcaster(runs)
 
@@ -93,7 +93,7 @@ def test_looking_stops_when_nobody_watches() -> None:
 
 
 def test_watching_begins_anew_after_a_pause() -> None:
-    """The next watcher after everybody had left is served like the first."""
+    """A watcher after a pause is served like the first."""
     broadcaster = _broadcaster(Runs(run1=at(9, "finished")))
 
     async def story() -> list[ProgressSnapshot | None]:
@@ -105,7 +105,7 @@ def test_watching_begins_anew_after_a_pause() -> None:
 
 
 def test_silence_is_broken_by_a_heartbeat() -> None:
-    """A proxy must see that the stream lives, even where a run stands still."""
+    """A proxy must see that the stream is alive, even if a run makes no progress."""
     broadcaster = ProgressBroadcaster(Runs(run1=at(1)).read, interval_s=0.001, heartbeat_s=0.01)
 
     async def story() -> list[ProgressSnapshot | None]:
@@ -118,7 +118,7 @@ def test_silence_is_broken_by_a_heartbeat() -> None:
 
 
 def test_a_run_that_vanishes_ends_the_stream() -> None:
-    """Nobody waits for ever for what is gone."""
+    """The stream of a deleted run ends."""
     broadcaster = _broadcaster(Runs())
 
     async def story() -> list[ProgressSnapshot | None]:
@@ -144,7 +144,7 @@ def test_a_database_that_is_down_for_a_while_ends_nothing() -> None:
 
 
 def test_a_fault_of_ours_ends_the_streams() -> None:
-    """Nobody waits for a reader that broke down; the next watcher starts it anew."""
+    """Streams end if the reader fails; the next watcher starts it again."""
     runs = Runs(run1=at(9, "finished"))
     failing = [True]
 
@@ -164,7 +164,7 @@ def test_a_fault_of_ours_ends_the_streams() -> None:
 
 
 def test_a_board_is_full_at_its_limit() -> None:
-    """Whoever leaves makes room."""
+    """A watcher that leaves makes room for another."""
     broadcaster = ProgressBroadcaster(Runs(run1=at(1)).read, interval_s=0.001, max_watchers=2)
 
     async def story() -> list[bool]:

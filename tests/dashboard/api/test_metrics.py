@@ -11,31 +11,31 @@ from dashboard.runs import observations, rollups
 from dashboard.runs.observations import LIVE
 from health.observation_bits import pack_verdicts
 from probes.outcomes import Metric, Verdict
-from tests.dashboard.api.client import Asking, error_of
+from tests.dashboard.api.client import ApiClient, read_error
 from tests.factories import make_endpoint, make_finished_run, make_run
 
 GOOD = pack_verdicts([Verdict(Metric.PARSE_SUCCESS, good=True)])[0]
 
 
-def test_a_run_shows_its_rates_with_their_intervals(api: Asking) -> None:
+def test_a_run_shows_its_rates_with_their_intervals(api: ApiClient) -> None:
     """Numerator, denominator and interval, as health.rates has them."""
     run = make_finished_run(make_endpoint(), passed=9, failed=1)
 
-    found = api.get(f"/runs/{run.pk}/metrics").json()["metrics"]["parse_success"]
+    rate = api.get(f"/runs/{run.pk}/metrics").json()["metrics"]["parse_success"]
 
-    assert (found["trials"], found["failures"], found["rate"]) == (10, 1, 0.9)
-    assert 0.5 < found["low"] < 0.9 < found["high"] < 1
+    assert (rate["trials"], rate["failures"], rate["rate"]) == (10, 1, 0.9)
+    assert 0.5 < rate["low"] < 0.9 < rate["high"] < 1
 
 
-def test_a_run_without_a_verdict_has_no_rates(api: Asking) -> None:
-    """No data is not nought."""
+def test_a_run_without_a_verdict_has_no_rates(api: ApiClient) -> None:
+    """No data is not zero."""
     run = make_run(make_endpoint())
 
     assert api.get(f"/runs/{run.pk}/metrics").json() == {"metrics": {}}
 
 
-def test_a_series_shows_what_was_sent_by_telemetry(api: Asking) -> None:
-    """Live events come back as rates of their time, apart from the probe lane."""
+def test_a_series_shows_what_was_sent_by_telemetry(api: ApiClient) -> None:
+    """Live events are returned as rates of their time, separate from probes."""
     make_endpoint()
     at = timezone.now() - timedelta(hours=2)
     events = [
@@ -57,8 +57,8 @@ def test_a_series_shows_what_was_sent_by_telemetry(api: Asking) -> None:
     assert probe["points"] == []
 
 
-def test_a_series_keeps_to_its_span(api: Asking) -> None:
-    """from and to are what they say."""
+def test_a_series_keeps_to_its_span(api: ApiClient) -> None:
+    """`from` and `to` limit the series."""
     profile = make_endpoint().profile
     start = timezone.now().replace(minute=0, second=0, microsecond=0) - timedelta(days=2)
     times = [start + timedelta(hours=hours) for hours in (-5, 1, 5, 30)]
@@ -85,17 +85,17 @@ def test_a_series_keeps_to_its_span(api: Asking) -> None:
     ],
     ids=str,
 )
-def test_a_bad_question_names_its_field(api: Asking, query: dict[str, str], field: str) -> None:
-    """Metrics, lanes and times are checked, the edges of time included."""
+def test_a_bad_question_names_its_field(api: ApiClient, query: dict[str, str], field: str) -> None:
+    """Metrics, lanes and times are validated, including extreme times."""
     make_endpoint()
 
     answer = api.get("/endpoints/steady/metrics", **query)
 
     assert answer.status_code == 422
-    assert [detail["field"] for detail in error_of(answer)["errors"]] == [field]
+    assert [detail["field"] for detail in read_error(answer)["errors"]] == [field]
 
 
-def test_the_longest_span_is_answered(api: Asking) -> None:
+def test_the_longest_span_is_answered(api: ApiClient) -> None:
     """Whatever the span, the number of points is bounded."""
     make_endpoint()
     long_ago = datetime(2001, 1, 1, tzinfo=UTC).isoformat()

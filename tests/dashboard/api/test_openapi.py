@@ -18,8 +18,8 @@ PUBLIC_OPERATIONS = {"list_problems", "read_problem"}
 
 @cache
 def document() -> dict[str, Any]:
-    found: dict[str, Any] = api.get_openapi_schema(path_prefix="/api/v1/")
-    return found
+    schema: dict[str, Any] = api.get_openapi_schema(path_prefix="/api/v1/")
+    return schema
 
 
 def operations() -> Iterator[tuple[str, dict[str, Any]]]:
@@ -34,7 +34,7 @@ every_operation = pytest.mark.parametrize(
 
 
 def test_the_document_is_served_to_everybody() -> None:
-    """No token is needed to read how to use one; the JSON has no key twice."""
+    """The document needs no token; its JSON has no duplicate keys."""
     answer = PUBLIC.get("/api/v1/openapi.json")
 
     assert answer.status_code == 200
@@ -45,7 +45,7 @@ def test_the_document_is_served_to_everybody() -> None:
 
 
 def test_the_promised_resources_are_there() -> None:
-    """The addresses that other programs may count on."""
+    """The paths that other programs rely on."""
     assert {name for name, _ in operations()} == {
         "GET /api/v1/endpoints",
         "POST /api/v1/endpoints",
@@ -107,11 +107,11 @@ def test_the_promised_resources_are_there() -> None:
 
 def test_every_reference_leads_somewhere() -> None:
     """No $ref points outside of the document or at nothing."""
-    found = set(_references(document()))
+    references = set(_references(document()))
 
-    assert found
-    for reference in found:
-        assert _resolved(reference)
+    assert references
+    for reference in references:
+        assert _resolve(reference)
 
 
 def test_every_schema_is_a_valid_one() -> None:
@@ -121,7 +121,7 @@ def test_every_schema_is_a_valid_one() -> None:
 
 
 def test_operation_ids_are_told_apart() -> None:
-    """Generated clients name their methods by them."""
+    """Operation ids are unique: generated clients use them as method names."""
     ids = [operation["operationId"] for _, operation in operations()]
 
     assert len(set(ids)) == len(ids)
@@ -144,7 +144,7 @@ def test_every_operation_says_what_it_does_and_who_may(operation: dict[str, Any]
 
 @every_operation
 def test_only_reading_is_open_to_sessions(operation: dict[str, Any]) -> None:
-    """The document tells the same as the operation does."""
+    """The document agrees with the operation."""
     if operation["operationId"] in PUBLIC_OPERATIONS:
         assert "security" not in operation
         return
@@ -156,16 +156,16 @@ def test_only_reading_is_open_to_sessions(operation: dict[str, Any]) -> None:
 
 @every_operation
 def test_every_operation_has_examples_that_are_true(operation: dict[str, Any]) -> None:
-    """Bodies and answers come with an example, and it fits its schema."""
+    """Bodies and responses have an example that matches its schema."""
     for content in _contents(operation):
         schema = content["schema"]
         if "example" in content:
             examples = [content["example"]]
         else:
-            examples = _resolved(schema["$ref"])["examples"]
-        whole = {**schema, "components": document()["components"]}
+            examples = _resolve(schema["$ref"])["examples"]
+        full_schema = {**schema, "components": document()["components"]}
         for example in examples:
-            jsonschema_rs.validate(whole, example)
+            jsonschema_rs.validate(full_schema, example)
 
 
 def _contents(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -194,9 +194,9 @@ def _references(value: Any) -> Iterator[str]:
             yield from _references(inner)
 
 
-def _resolved(reference: str) -> dict[str, Any]:
-    found: Any = document()
+def _resolve(reference: str) -> dict[str, Any]:
+    value: Any = document()
     for step in reference.removeprefix("#/").split("/"):
-        found = found[step]
-    assert isinstance(found, dict)
-    return found
+        value = value[step]
+    assert isinstance(value, dict)
+    return value

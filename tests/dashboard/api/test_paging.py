@@ -1,4 +1,4 @@
-"""Every list comes in pages that join without a gap."""
+"""Every list has pages without gaps or repetitions."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ from dashboard.models import Profile
 from dashboard.trust import modes, tool_rules
 from health.modes import Mode
 from health.risk import Risk
-from tests.dashboard.api.client import Asking
+from tests.dashboard.api.client import ApiClient
 from tests.factories import make_attempt, make_endpoint, make_run
 
 
-def walked(api: Asking, path: str, name: str, limit: int = 2) -> list[Any]:
-    """All rows of a list, a small page at a time."""
-    found: list[Any] = []
+def read_all_pages(api: ApiClient, path: str, name: str, limit: int = 2) -> list[Any]:
+    """All rows of a list, read in small pages."""
+    rows: list[Any] = []
     query: dict[str, Any] = {"limit": limit}
     for _ in range(20):
         page = api.get(path, **query).json()
         assert len(page[name]) <= limit
-        found += page[name]
+        rows += page[name]
         if page["next_cursor"] is None:
-            return found
+            return rows
         query["cursor"] = page["next_cursor"]
     raise AssertionError("there is no last page")
 
 
-def test_pages_of_every_list_join(api: Asking) -> None:
-    """What whole lists show, small pages show too, in the same order."""
+def test_pages_of_every_list_join(api: ApiClient) -> None:
+    """Small pages have the same rows as the whole list, in the same order."""
     endpoint = make_endpoint()
     now = timezone.now()
     for number in range(5):
@@ -62,10 +62,10 @@ def test_pages_of_every_list_join(api: Asking) -> None:
         ("/tool-rules", "rules"),
         (f"/runs/{run.pk}/attempts", "attempts"),
     ]:
-        whole = api.get(path).json()
-        assert whole["next_cursor"] is None
-        assert len(whole[name]) >= 5
-        assert walked(api, path, name) == whole[name], path
+        full_list = api.get(path).json()
+        assert full_list["next_cursor"] is None
+        assert len(full_list[name]) >= 5
+        assert read_all_pages(api, path, name) == full_list[name], path
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_pages_of_every_list_join(api: Asking) -> None:
         "/rollouts?cursor=0",
     ],
 )
-def test_a_cursor_of_our_making_is_wanted(api: Asking, address: str) -> None:
-    """Anything else is refused, not taken for the beginning."""
+def test_a_cursor_of_our_making_is_wanted(api: ApiClient, address: str) -> None:
+    """An invalid cursor is refused, not taken for the beginning."""
     run = make_run(make_endpoint())
 
     assert api.get(address.format(run=run.pk)).status_code == 422

@@ -11,30 +11,30 @@ from dashboard.policy.schemas import PolicyOut
 from dashboard.trust import modes, tool_rules
 from health.modes import Mode
 from health.risk import Risk
-from tests.dashboard.api.client import Asking, error_of
+from tests.dashboard.api.client import ApiClient, read_error
 from tests.dashboard.policy.builders import make_trusted_endpoint, move_into_past
 from tests.factories import make_endpoint
 
 PATH = "/endpoints/steady/policy"
 
 
-def known(api: Asking, etag: str) -> int:
-    """The status of asking for what one has already."""
+def status_with_etag(api: ApiClient, etag: str) -> int:
+    """The status of a conditional request."""
     headers = {**api.headers, "If-None-Match": etag}
     return int(api.client.get(f"/api/v1{PATH}", headers=headers).status_code)
 
 
-def test_the_policy_comes_with_its_version_as_an_etag(api: Asking) -> None:
-    """The answer has the shape that the document promises."""
+def test_the_policy_comes_with_its_version_as_an_etag(api: ApiClient) -> None:
+    """The response matches the schema of the document."""
     make_trusted_endpoint()
 
     answer = api.get(PATH)
 
-    found = PolicyOut.model_validate(answer.json())
+    policy = PolicyOut.model_validate(answer.json())
     assert answer.status_code == 200
-    assert answer.headers["ETag"] == f'"{found.version}"'
+    assert answer.headers["ETag"] == f'"{policy.version}"'
     assert answer.headers["Cache-Control"] == "private, no-cache"
-    assert found.model_dump(mode="json", by_alias=True)["risk"] == answer.json()["risk"]
+    assert policy.model_dump(mode="json", by_alias=True)["risk"] == answer.json()["risk"]
 
 
 @pytest.mark.parametrize(
@@ -49,16 +49,16 @@ def test_the_policy_comes_with_its_version_as_an_etag(api: Asking) -> None:
         ("", 200),
     ],
 )
-def test_what_the_caller_has_is_not_sent_again(api: Asking, sent: str, status: int) -> None:
-    """Weak tags, lists and the star count as they do everywhere; anything else gets the answer."""
+def test_what_the_caller_has_is_not_sent_again(api: ApiClient, sent: str, status: int) -> None:
+    """Weak tags, lists and the star work as in HTTP; anything else gets the policy."""
     make_trusted_endpoint()
     version = api.get(PATH).json()["version"]
 
-    assert known(api, sent.format(version)) == status
+    assert status_with_etag(api, sent.format(version)) == status
 
 
-def test_not_modified_has_no_body_and_the_same_headers(api: Asking) -> None:
-    """A cache between us and the caller stays right."""
+def test_not_modified_has_no_body_and_the_same_headers(api: ApiClient) -> None:
+    """A cache in between stays correct."""
     make_trusted_endpoint()
     etag = api.get(PATH).headers["ETag"]
 
@@ -70,21 +70,21 @@ def test_not_modified_has_no_body_and_the_same_headers(api: Asking) -> None:
     assert answer.headers["Cache-Control"] == "private, no-cache"
 
 
-def test_not_modified_costs_four_small_rows(api: Asking) -> None:
-    """Four statements: who asks, what they may, whose it is, and what holds."""
+def test_not_modified_costs_four_small_rows(api: ApiClient) -> None:
+    """Four statements: the token, its rights, the endpoint's team, and the policy."""
     make_trusted_endpoint()
     etag = api.get(PATH).headers["ETag"]
 
     with CaptureQueriesContext(connection) as sent:
-        assert known(api, etag) == 304
+        assert status_with_etag(api, etag) == 304
 
     tables = [query["sql"].split(" FROM ")[1].split()[0] for query in sent]
     rights = ['"dashboard_grant"', '"dashboard_endpoint"']
     assert tables == ['"dashboard_apitoken"', *rights, '"dashboard_policy"']
 
 
-def test_a_change_ends_not_modified(api: Asking) -> None:
-    """Modes, rules and the passing of time are all seen by the next question."""
+def test_a_change_ends_not_modified(api: ApiClient) -> None:
+    """The next request sees changes of modes and rules, and expired modes."""
     endpoint = make_trusted_endpoint()
     changes: list[Callable[[], object]] = [
         lambda: modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=None, reason="trying"),
@@ -94,29 +94,29 @@ def test_a_change_ends_not_modified(api: Asking) -> None:
 
     for change in changes:
         etag = api.get(PATH).headers["ETag"]
-        assert known(api, etag) == 304
+        assert status_with_etag(api, etag) == 304
         change()
-        assert known(api, etag) == 200
+        assert status_with_etag(api, etag) == 200
 
 
-def test_the_policy_needs_the_scope_to_read(asking: Callable[..., Asking]) -> None:
-    """A token for telemetry does not open it."""
+def test_the_policy_needs_the_scope_to_read(make_client: Callable[..., ApiClient]) -> None:
+    """A token for telemetry cannot read the policy."""
     make_endpoint()
 
-    assert asking("read").get(PATH).status_code == 200
-    assert asking("telemetry", "operate").get(PATH).status_code == 403
+    assert make_client("read").get(PATH).status_code == 200
+    assert make_client("telemetry", "operate").get(PATH).status_code == 403
 
 
-def test_there_is_no_policy_of_what_is_not_there(api: Asking) -> None:
+def test_there_is_no_policy_of_what_is_not_there(api: ApiClient) -> None:
     """Unknown and removed endpoints are not found."""
-    assert error_of(api.get(PATH))["code"] == "not_found"
+    assert read_error(api.get(PATH))["code"] == "not_found"
     endpoints.remove(make_endpoint())
-    assert error_of(api.get(PATH))["code"] == "not_found"
+    assert read_error(api.get(PATH))["code"] == "not_found"
     assert api.get(f"{PATH}/versions").status_code == 404
 
 
-def test_what_held_before_is_listed_newest_first(api: Asking) -> None:
-    """Page by page, each as it was answered then."""
+def test_what_held_before_is_listed_newest_first(api: ApiClient) -> None:
+    """Page by page, each version as it was returned then."""
     endpoint = make_trusted_endpoint()
     switch = modes.switch_on(endpoint.profile, Mode.NO_TOOLS, by=None, reason="trying")
     modes.switch_off(switch, by=None)
@@ -124,16 +124,16 @@ def test_what_held_before_is_listed_newest_first(api: Asking) -> None:
     first = api.get(f"{PATH}/versions", limit=3).json()
     rest = api.get(f"{PATH}/versions", cursor=first["next_cursor"]).json()
 
-    shown = [*first["versions"], *rest["versions"]]
-    assert [v["policy"]["modes"]["effective"] for v in shown][:2] == [[], ["no_tools"]]
+    listed = [*first["versions"], *rest["versions"]]
+    assert [v["policy"]["modes"]["effective"] for v in listed][:2] == [[], ["no_tools"]]
     assert [len(first["versions"]), len(rest["versions"]), rest["next_cursor"]] == [3, 1, None]
-    versions = [v["version"] for v in shown]
+    versions = [v["version"] for v in listed]
     assert versions == sorted(versions, reverse=True)
-    assert shown[0]["policy"] == api.get(PATH).json()
+    assert listed[0]["policy"] == api.get(PATH).json()
 
 
-def test_tool_rules_are_listed_with_the_known_tools(api: Asking) -> None:
-    """Whoever enforces a policy elsewhere can class tools as we do."""
+def test_tool_rules_are_listed_with_the_known_tools(api: ApiClient) -> None:
+    """A program that enforces a policy can classify tools as the product does."""
     tool_rules.add_rule(pattern="deploy_*", risk=Risk.WRITE, note="ours", by=None)
 
     body = api.get("/tool-rules").json()

@@ -1,4 +1,4 @@
-"""A token may do what its scopes open, of what its maker may do now."""
+"""A token has the rights of its scopes that its owner has now."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dashboard.models.people import Role, Scope
 from dashboard.people.services import tokens
 from dashboard.trust import modes
 from health.modes import Mode
-from tests.dashboard.api.client import Asking, error_of
+from tests.dashboard.api.client import ApiClient, read_error
 from tests.dashboard.api.incidents import make_incident, switch_modes_on
 from tests.factories import make_endpoint, make_person, make_run
 
@@ -22,21 +22,21 @@ from tests.factories import make_endpoint, make_person, make_run
 @pytest.fixture
 def teams(db: None) -> tuple[Endpoint, Endpoint]:
     """An endpoint of one team, and one of another."""
-    found = []
+    endpoints = []
     for name in ("ours", "theirs"):
         endpoint = make_endpoint(slug=name)
         endpoint.team = Team.objects.create(name=name)
         endpoint.save(update_fields=["team"])
-        found.append(endpoint)
-    return found[0], found[1]
+        endpoints.append(endpoint)
+    return endpoints[0], endpoints[1]
 
 
-def token_for(person: User | None, *scopes: str, team: Team | None = None) -> Asking:
-    made = tokens.issue_token(name="t", scopes=scopes or Scope.values, by=person, team=team)
-    return Asking(made.text, made.token)
+def token_for(person: User | None, *scopes: str, team: Team | None = None) -> ApiClient:
+    issued = tokens.issue_token(name="t", scopes=scopes or Scope.values, by=person, team=team)
+    return ApiClient(issued.text, issued.token)
 
 
-def _slugs(api: Asking) -> list[str]:
+def _slugs(api: ApiClient) -> list[str]:
     return [endpoint["slug"] for endpoint in api.get("/endpoints").json()["endpoints"]]
 
 
@@ -45,7 +45,7 @@ def _event(slug: str) -> dict[str, Any]:
 
 
 def test_what_belongs_to_a_foreign_team_is_not_there(teams: tuple[Endpoint, Endpoint]) -> None:
-    """Neither in lists nor by name, and no answer differs from that for something unknown."""
+    """Neither in lists nor by name; the response is the same as for unknown objects."""
     ours, theirs = teams
     alice = make_person("alice", Role.OPERATOR, Role.APPROVER, team=ours.team)
     api = token_for(alice)
@@ -53,7 +53,7 @@ def test_what_belongs_to_a_foreign_team_is_not_there(teams: tuple[Endpoint, Endp
     make_incident(ours)
 
     assert _slugs(api) == ["ours"]
-    assert [one["endpoint"] for one in api.get("/incidents").json()["incidents"]] == ["ours"]
+    assert [row["endpoint"] for row in api.get("/incidents").json()["incidents"]] == ["ours"]
     for method, path, unknown in [
         ("GET", "/endpoints/theirs", "/endpoints/nowhere"),
         ("GET", "/endpoints/theirs/policy", "/endpoints/nowhere/policy"),
@@ -67,7 +67,7 @@ def test_what_belongs_to_a_foreign_team_is_not_there(teams: tuple[Endpoint, Endp
         ("POST", f"/runs/{run.pk}/cancel", "/runs/999999999/cancel"),
         ("POST", f"/incidents/{incident.pk}/accept", "/incidents/999999999/accept"),
     ]:
-        answer, compared = (api.send(method, each, {}) for each in (path, unknown))
+        answer, compared = (api.send(method, url, {}) for url in (path, unknown))
         assert (answer.status_code, answer.json()) == (404, compared.json()), path
     assert api.get(f"/runs/{run.pk}/events").status_code == 404
 
@@ -75,7 +75,7 @@ def test_what_belongs_to_a_foreign_team_is_not_there(teams: tuple[Endpoint, Endp
 def test_telemetry_for_a_foreign_endpoint_is_refused_like_for_an_unknown_one(
     teams: tuple[Endpoint, Endpoint],
 ) -> None:
-    """The sender learns nothing about what there is."""
+    """The sender does not learn which endpoints exist."""
     api = token_for(make_person("alice", Role.OPERATOR, team=teams[0].team), "telemetry")
     events = [_event(slug) for slug in ("ours", "theirs", "nowhere")]
 
@@ -84,32 +84,35 @@ def test_telemetry_for_a_foreign_endpoint_is_refused_like_for_an_unknown_one(
     )
 
     assert answer.json()["accepted"] == 1
-    assert [each["message"] for each in answer.json()["rejected"]] == [
+    assert [rejection["message"] for rejection in answer.json()["rejected"]] == [
         "There is no endpoint 'theirs'.",
         "There is no endpoint 'nowhere'.",
     ]
 
 
 def test_a_token_loses_what_its_maker_loses(teams: tuple[Endpoint, Endpoint]) -> None:
-    """At once, and gets it back with them."""
+    """A token loses and regains rights with its owner, at once."""
     alice = make_person("alice", Role.OPERATOR)
     api = token_for(alice, "read", "probe")
     assert api.post("/endpoints/ours/runs", {"suite": "light"}).status_code == 202
 
     Grant.objects.update(role=Role.VIEWER)
     refused = api.post("/endpoints/ours/runs", {"suite": "light"})
-    assert (refused.status_code, "'probe'" in error_of(refused)["detail"]) == (403, True)
+    assert (refused.status_code, "'probe'" in read_error(refused)["detail"]) == (403, True)
     assert api.get("/endpoints/ours").status_code == 200
     Grant.objects.all().delete()
     assert api.get("/endpoints").status_code == 403
     assert api.get("/endpoints/ours").status_code == 404
     User.objects.update(is_active=False)
-    gone = api.get("/endpoints")
-    assert (gone.status_code, "sign in" in error_of(gone)["detail"]) == (401, True)
+    without_role = api.get("/endpoints")
+    assert (without_role.status_code, "sign in" in read_error(without_role)["detail"]) == (
+        401,
+        True,
+    )
 
 
 def test_a_token_of_one_team_reaches_nothing_else(teams: tuple[Endpoint, Endpoint]) -> None:
-    """Even that of an administrator, and that of nobody."""
+    """Even an administrator's token, and one without an owner."""
     ours, _ = teams
     make_endpoint(slug="of-nobody")
     for maker in (User.objects.create_superuser("root"), None):
@@ -125,35 +128,35 @@ def test_a_token_of_one_team_reaches_nothing_else(teams: tuple[Endpoint, Endpoin
 def test_an_administrators_token_of_one_team_administers_nothing(
     teams: tuple[Endpoint, Endpoint],
 ) -> None:
-    """People, gates and the whole audit log are no team's, so they take a token without one."""
+    """People, gates and the whole audit log belong to no team, so a team's token has no access."""
     root, vera = User.objects.create_superuser("root"), make_person("vera", Role.VIEWER)
-    held, free = (token_for(root, team=team) for team in (teams[0].team, None))
+    limited, unlimited = (token_for(root, team=team) for team in (teams[0].team, None))
     role = {"role": "approver"}
 
     for path in ("/people", "/teams"):
-        assert (held.get(path).status_code, free.get(path).status_code) == (403, 200)
-    assert held.send("PUT", "/gates", {}).status_code == 403
-    assert held.post(f"/people/{vera.pk}/roles", role).status_code == 403
-    assert not held.get("/audit", action="token.").json()["entries"]
-    assert free.post(f"/people/{vera.pk}/roles", role).status_code == 201
+        assert (limited.get(path).status_code, unlimited.get(path).status_code) == (403, 200)
+    assert limited.send("PUT", "/gates", {}).status_code == 403
+    assert limited.post(f"/people/{vera.pk}/roles", role).status_code == 403
+    assert not limited.get("/audit", action="token.").json()["entries"]
+    assert unlimited.post(f"/people/{vera.pk}/roles", role).status_code == 201
 
 
 def test_a_session_reads_what_its_person_may(
     client: Client, teams: tuple[Endpoint, Endpoint]
 ) -> None:
-    """A cookie opens no more than the pages do."""
+    """A session has the same rights as on the pages."""
     client.force_login(make_person("vera", Role.VIEWER, team=teams[0].team))
 
     listed = client.get("/api/v1/endpoints").json()["endpoints"]
-    assert [each["slug"] for each in listed] == ["ours"]
+    assert [row["slug"] for row in listed] == ["ours"]
     assert client.get("/api/v1/endpoints/theirs").status_code == 404
     client.force_login(make_person("new"))
     assert client.get("/api/v1/endpoints").status_code == 403
 
 
 def test_decisions_need_the_scope_and_the_right(teams: tuple[Endpoint, Endpoint]) -> None:
-    """An operator operates, an approver decides, and a token for nobody decides nothing; what one
-    of them switched on by hand, the other may switch off."""
+    """An operator operates, an approver decides, and a token without an owner cannot decide; a
+    manual mode of one can be turned off by the other."""
     ours, _ = teams
     incident = make_incident(ours, severity=3, worst=3)
     switch_modes_on(incident)
@@ -166,10 +169,10 @@ def test_decisions_need_the_scope_and_the_right(teams: tuple[Endpoint, Endpoint]
     nobody = token_for(None, "operate")
 
     release = f"/incidents/{incident.pk}/release"
-    assert [each.post(release, {"note": "x"}).status_code for each in (operator, nobody)] == [
+    assert [client.post(release, {"note": "x"}).status_code for client in (operator, nobody)] == [
         403
     ] * 2
-    assert [each.delete(path).status_code for each in (operator, nobody)] == [403, 403]
+    assert [client.delete(path).status_code for client in (operator, nobody)] == [403, 403]
     assert approver.post("/endpoints/ours/notes", {"text": "x"}).status_code == 403
 
     assert approver.delete(path).status_code == 204
@@ -183,40 +186,40 @@ def test_decisions_need_the_scope_and_the_right(teams: tuple[Endpoint, Endpoint]
 
 
 def test_what_a_token_does_is_done_by_its_maker(teams: tuple[Endpoint, Endpoint]) -> None:
-    """The log tells person, token and way."""
+    """The audit log has the person, the token and the origin."""
     from dashboard.core import actor_context
 
-    seen = []
+    actors = []
     alice = make_person("alice", Role.OPERATOR)
     api = token_for(alice, "read")
     original = Endpoint.objects.kept
 
     def noticing() -> Any:
-        seen.append(actor_context.current_actor())
+        actors.append(actor_context.current_actor())
         return original()
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Endpoint.objects, "kept", noticing)
         api.get("/endpoints")
 
-    who = seen[-1]
+    who = actors[-1]
     assert (who.via, who.person_id, who.name) == (actor_context.Via.API, alice.pk, "alice")
     assert who.token == api.token.prefix
     assert actor_context.current_actor().token == ""
 
 
 def test_whoever_works_for_a_team_registers_for_it(teams: tuple[Endpoint, Endpoint]) -> None:
-    """A team must be named by who may not do it for everybody, and it must be theirs."""
+    """Without a global role, a person must name a team, and one of their own."""
     ours, _ = teams
     api = token_for(make_person("olga", Role.OPERATOR, team=ours.team), "read", "operate")
     new = {"provider": "openai", "base_url": "https://a.example/v1", "model": "m", "key": "sk-1"}
 
     for wrong in ({}, {"team": None}, {"team": "theirs"}, {"team": "nobody's"}):
         refused = api.post("/endpoints", {"slug": "fresh", **new, **wrong})
-        assert (refused.status_code, error_of(refused)["errors"][0]["field"]) == (422, "team")
-    made = api.post("/endpoints", {"slug": "fresh", **new, "team": "ours"})
-    assert (made.status_code, made.json()["team"]) == (201, "ours")
-    change = {"updated_at": made.json()["updated_at"]}
+        assert (refused.status_code, read_error(refused)["errors"][0]["field"]) == (422, "team")
+    created = api.post("/endpoints", {"slug": "fresh", **new, "team": "ours"})
+    assert (created.status_code, created.json()["team"]) == (201, "ours")
+    change = {"updated_at": created.json()["updated_at"]}
     assert api.patch("/endpoints/fresh", {**change, "team": "theirs"}).status_code == 422
     assert api.patch("/endpoints/fresh", {**change, "ttl": "30m"}).json()["team"] == "ours"
     nobody = token_for(None, "operate")

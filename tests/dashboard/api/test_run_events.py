@@ -36,7 +36,7 @@ def run(transactional_db: None) -> Run:
 
 
 def test_a_stream_follows_a_run_to_its_end(site: Site, run: Run, text: str) -> None:
-    """Where it stands, each move, and the end; attempts are counted by outcome as they come."""
+    """The progress, each change, and the end; attempts are counted by outcome as they finish."""
     with Stream(site, run.pk, text) as stream:
         assert stream.answer.headers["Content-Type"] == "text/event-stream"
         first = stream.event()
@@ -70,20 +70,20 @@ def test_a_run_that_has_ended_is_told_at_once(site: Site, run: Run, text: str) -
 
 
 def test_fifty_watchers_cost_no_more_than_one(site: Site, run: Run, text: str) -> None:
-    """One query each half second for all, on a pool of four connections."""
+    """One query per half second for all, with a pool of four connections."""
     with Stream(site, run.pk, text) as one:
-        alone = _looks(site, run, [one])
+        alone = _count_queries(site, run, [one])
     eventually(site.is_quiet)
     with ExitStack() as stack:
         many = [stack.enter_context(Stream(site, run.pk, text)) for _ in range(50)]
-        together = _looks(site, run, many)
+        together = _count_queries(site, run, many)
 
-    assert alone.made <= alone.allowed
-    assert together.made <= together.allowed
+    assert alone.queries <= alone.allowed
+    assert together.queries <= together.allowed
 
 
 def test_nobody_watching_costs_nothing(site: Site, run: Run, text: str) -> None:
-    """When the last watcher has gone away, unasked, the queries stop."""
+    """The queries stop when the last watcher has disconnected."""
     with Stream(site, run.pk, text) as stream:
         stream.event()
 
@@ -91,9 +91,9 @@ def test_nobody_watching_costs_nothing(site: Site, run: Run, text: str) -> None:
 
 
 def test_too_many_watchers_are_told_to_come_back(site: Site, run: Run, text: str) -> None:
-    """A process has a limit; one that leaves makes room."""
+    """A process has a limit; a watcher that leaves makes room."""
     eventually(site.is_quiet)
-    with site.at_most(2), ExitStack() as stack:
+    with site.limit_watchers(2), ExitStack() as stack:
         first = stack.enter_context(Stream(site, run.pk, text))
         second = stack.enter_context(Stream(site, run.pk, text))
         assert first.event() == second.event()
@@ -132,23 +132,23 @@ def _standing(state: str, **over: int) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
-    made: int
+class QueryCount:
+    queries: int
     allowed: int
 
 
-def _looks(site: Site, run: Run, streams: list[Stream]) -> Looks:
-    """The queries while the run moves four times, each move seen by all before the next."""
+def _count_queries(site: Site, run: Run, streams: list[Stream]) -> QueryCount:
+    """The queries during four changes of the run, each received by all before the next."""
     for stream in streams:
         stream.event()
     began, before = time.monotonic(), site.queries()
     for done in range(1, 5):
         Run.objects.filter(pk=run.pk).update(done=done)
         assert all(stream.event() == _standing("queued", done=done) for stream in streams)
-    made, took = site.queries() - before, time.monotonic() - began
+    queries, took = site.queries() - before, time.monotonic() - began
     Run.objects.filter(pk=run.pk).update(done=0)
-    assert made >= 4
-    return Looks(made, allowed=int(took / POLL_INTERVAL_S) + 2)
+    assert queries >= 4
+    return QueryCount(queries, allowed=int(took / POLL_INTERVAL_S) + 2)
 
 
 def _status(site: Site, run: Run, text: str) -> int:

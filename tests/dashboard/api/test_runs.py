@@ -5,7 +5,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from dashboard.models import Run
 from dashboard.models.run import Trigger
-from tests.dashboard.api.client import Asking, error_of
+from tests.dashboard.api.client import ApiClient, read_error
 from tests.factories import make_attempt, make_endpoint, make_finished_run, make_run
 
 EVIDENCE = {
@@ -15,8 +15,8 @@ EVIDENCE = {
 }
 
 
-def test_a_run_is_asked_for(api: Asking) -> None:
-    """202 with the queued run, as asked and in the name of whose token it is."""
+def test_a_run_is_asked_for(api: ApiClient) -> None:
+    """202 with the queued run, as requested and in the name of the token's owner."""
     make_endpoint()
 
     answer = api.post("/endpoints/steady/runs", {"suite": "full"})
@@ -32,8 +32,8 @@ def test_a_run_is_asked_for(api: Asking) -> None:
     assert (answer.json()["state"], answer.json()["requested_by"]) == ("queued", "alice")
 
 
-def test_a_second_wish_gets_the_run_that_is_under_way(api: Asking) -> None:
-    """200 with the same run: an endpoint has one at a time."""
+def test_a_second_wish_gets_the_run_that_is_under_way(api: ApiClient) -> None:
+    """200 with the same run: an endpoint has one run at a time."""
     make_endpoint()
     first = api.post("/endpoints/steady/runs", {}).json()
 
@@ -43,25 +43,25 @@ def test_a_second_wish_gets_the_run_that_is_under_way(api: Asking) -> None:
     assert Run.objects.count() == 1
 
 
-def test_an_unknown_suite_is_refused(api: Asking) -> None:
-    """The suites are named in the answer."""
+def test_an_unknown_suite_is_refused(api: ApiClient) -> None:
+    """The message lists the suites."""
     make_endpoint()
 
     answer = api.post("/endpoints/steady/runs", {"suite": "huge"})
 
     assert answer.status_code == 422
-    assert "'light' or 'full'" in error_of(answer)["errors"][0]["message"]
+    assert "'light' or 'full'" in read_error(answer)["errors"][0]["message"]
 
 
-def test_a_run_tells_how_far_it_is(api: Asking) -> None:
+def test_a_run_tells_how_far_it_is(api: ApiClient) -> None:
     """Progress is attempts stored out of attempts planned."""
     run = make_run(make_endpoint(), planned=35, done=12)
 
     assert api.get(f"/runs/{run.pk}").json()["progress"] == {"done": 12, "planned": 35}
 
 
-def test_a_run_is_cancelled_once(api: Asking) -> None:
-    """It is abandoned with the reason; a second time there is nothing to cancel."""
+def test_a_run_is_cancelled_once(api: ApiClient) -> None:
+    """The run is abandoned with the reason; a second request gets a conflict."""
     run = make_run(make_endpoint())
 
     first = api.post(f"/runs/{run.pk}/cancel")
@@ -69,29 +69,29 @@ def test_a_run_is_cancelled_once(api: Asking) -> None:
 
     assert (first.status_code, first.json()["state"]) == (200, "abandoned")
     assert first.json()["reason"] == "cancelled by the API token a script"
-    assert (second.status_code, error_of(second)["code"]) == (409, "conflict")
+    assert (second.status_code, read_error(second)["code"]) == (409, "conflict")
 
 
-def test_runs_are_listed_newest_first_page_by_page(api: Asking) -> None:
+def test_runs_are_listed_newest_first_page_by_page(api: ApiClient) -> None:
     """Pages follow each other by id without gaps or repetitions."""
     endpoint = make_endpoint()
     ids = [make_finished_run(endpoint, seq=number).pk for number in range(5)]
     make_finished_run(make_endpoint(slug="other"))
 
-    seen, cursor = [], None
+    listed, cursor = [], None
     while True:
         query = {"limit": 2} | ({"cursor": cursor} if cursor else {})
         page = api.get("/endpoints/steady/runs", **query).json()
-        seen += [run["id"] for run in page["runs"]]
+        listed += [run["id"] for run in page["runs"]]
         cursor = page["next_cursor"]
         if cursor is None:
             break
 
-    assert seen == sorted(ids, reverse=True)
+    assert listed == sorted(ids, reverse=True)
 
 
-def test_runs_are_listed_by_state(api: Asking) -> None:
-    """Only runs in the state that was asked for."""
+def test_runs_are_listed_by_state(api: ApiClient) -> None:
+    """Only runs in the requested state."""
     endpoint = make_endpoint()
     make_finished_run(endpoint)
     queued = make_run(endpoint, seq=1)
@@ -102,9 +102,9 @@ def test_runs_are_listed_by_state(api: Asking) -> None:
 
 
 def test_a_list_of_runs_costs_the_same_for_any_number(
-    api: Asking, django_assert_num_queries: DjangoAssertNumQueries
+    api: ApiClient, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    """The token, roles, whose the endpoint is, the endpoint, the runs: five queries."""
+    """The token, roles, the endpoint's team, the endpoint, the runs: five queries."""
     endpoint = make_endpoint()
     for number in range(5):
         make_finished_run(endpoint, seq=number, requested_by=api.token.created_by)
@@ -114,7 +114,7 @@ def test_a_list_of_runs_costs_the_same_for_any_number(
         api.get("/endpoints/steady/runs")
 
 
-def test_attempts_are_listed(api: Asking) -> None:
+def test_attempts_are_listed(api: ApiClient) -> None:
     """Each attempt with its outcome, findings and figures."""
     run = make_run(make_endpoint())
     finding = {"kind": "leak", "message": "The call came as text.", "path": ""}
@@ -131,8 +131,8 @@ def test_attempts_are_listed(api: Asking) -> None:
     assert [a["has_evidence"] for a in attempts] == [True, False]
 
 
-def test_evidence_comes_as_it_was_stored(api: Asking) -> None:
-    """The very JSON, as JSON."""
+def test_evidence_comes_as_it_was_stored(api: ApiClient) -> None:
+    """Evidence is returned as the stored JSON."""
     run = make_run(make_endpoint())
     make_attempt(run, evidence=EVIDENCE)
 
@@ -150,19 +150,19 @@ def test_evidence_comes_as_it_was_stored(api: Asking) -> None:
         ("nul%00/1/evidence", ""),
     ],
 )
-def test_evidence_that_is_not_there_is_told_apart(api: Asking, path: str, message: str) -> None:
-    """Evidence whose time is over is another case than an attempt that never was."""
+def test_evidence_that_is_not_there_is_told_apart(api: ApiClient, path: str, message: str) -> None:
+    """Expired evidence and an unknown attempt have different errors."""
     run = make_run(make_endpoint())
     make_attempt(run, evidence_sha256=b"x" * 32)
 
     answer = api.get(f"/runs/{run.pk}/attempts/{path}")
 
     assert answer.status_code in {404, 422}
-    assert message in error_of(answer)["detail"]
+    assert message in read_error(answer)["detail"]
 
 
-def test_a_run_of_a_removed_endpoint_is_gone(api: Asking) -> None:
-    """What the pages no longer show, the API does not either."""
+def test_a_run_of_a_removed_endpoint_is_gone(api: ApiClient) -> None:
+    """Like the pages, the API does not show runs of removed endpoints."""
     run = make_finished_run(make_endpoint())
     api.delete("/endpoints/steady")
 

@@ -1,4 +1,4 @@
-"""The API against its own description: whatever is sent, the answer is one that the document tells.
+"""The API against its own document: every response to any input is a documented one.
 
 Few examples, the same in every run; `./run test --all` tries more of each operation.
 """
@@ -62,7 +62,7 @@ few = settings(
 
 @pytest.fixture(autouse=True)
 def _one_connection() -> Iterator[None]:
-    """What the requests do happens in the test's own transaction, as with Django's client."""
+    """Requests run in the test's own transaction, as with Django's client."""
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     yield
@@ -71,12 +71,12 @@ def _one_connection() -> Iterator[None]:
 
 
 @pytest.fixture
-def places(db: None) -> dict[str, Any]:
-    """Rows of every kind, by the names that addresses have for them."""
+def known_values(db: None) -> dict[str, Any]:
+    """Rows of every kind, by the names of path parameters."""
     endpoint = make_ready_endpoint()
     olga = make_person("olga", Role.OPERATOR, team=Team.objects.create(name="search"))
     Grant.objects.create(person=olga, team=None, role=Role.OPERATOR)
-    asked = _gated(endpoint, olga)
+    request_id = _make_promotion_request(endpoint, olga)
     run = make_run(endpoint)
     make_attempt(run, probe="format", trial=1, evidence={"exchanges": []})
     switch = modes.switch_on(endpoint.profile, Mode.NO_PARALLEL, by=olga, reason="so", pinned=True)
@@ -88,7 +88,7 @@ def places(db: None) -> dict[str, Any]:
         "incident_id": make_incident(endpoint).pk,
         "switch_id": switch.pk,
         "note_id": notes.add_note(endpoint, at=None, text="new engine", by=None).pk,
-        "request_id": asked,
+        "request_id": request_id,
         "person_id": olga.pk,
         "team_id": Team.objects.get().pk,
         "prefix": tokens.issue_token(name="old", scopes=["read"], by=olga).token.prefix,
@@ -97,7 +97,7 @@ def places(db: None) -> dict[str, Any]:
     }
 
 
-def _gated(endpoint: Endpoint, olga: User) -> int:
+def _make_promotion_request(endpoint: Endpoint, olga: User) -> int:
     root = User.objects.create_superuser("root")
     body = DEFAULTS.as_json()
     body["read_only"]["trials"] = 29
@@ -111,38 +111,41 @@ def _operations() -> Iterator[Any]:
         dict(described.get_openapi_schema(path_prefix="/api/v1/")), config=config
     )
     schema.app = WSGIHandler()
-    for found in schema.get_all_operations():
-        assert isinstance(found, Ok)
-        operation = found.ok()
+    for result in schema.get_all_operations():
+        assert isinstance(result, Ok)
+        operation = result.ok()
         if operation.definition.raw["operationId"] not in STREAMS:
             yield operation
 
 
-def _known(operation: Any, places: dict[str, Any], mode: GenerationMode) -> dict[str, Any] | None:
-    """The address of something that is there, unless the address alone can be wrong."""
+def _known_path_values(
+    operation: Any, known_values: dict[str, Any], mode: GenerationMode
+) -> dict[str, Any] | None:
+    """Path values of existing objects, unless the path is all that can be invalid."""
     names = [parameter.name for parameter in operation.path_parameters]
-    more = bool(operation.body or operation.query or operation.headers)
-    fixed = more or mode is GenerationMode.POSITIVE
-    return {name: places[name] for name in names} if names and fixed else None
+    has_other_input = bool(operation.body or operation.query or operation.headers)
+    is_fixed = has_other_input or mode is GenerationMode.POSITIVE
+    return {name: known_values[name] for name in names} if names and is_fixed else None
 
 
 @pytest.mark.timeout(180 + 60 * EXTENT.api_examples)
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
 def test_every_answer_is_one_that_the_document_tells(
-    places: dict[str, Any], settings: Settings, mode: GenerationMode
+    known_values: dict[str, Any], settings: Settings, mode: GenerationMode
 ) -> None:
-    """No fault of ours, no undocumented status, no body or content type of another kind."""
+    """No server error, no undocumented status, no other body or content type."""
     settings.API_RATE = settings.API_TELEMETRY_RATE = (1_000_000, 1.0)
     root = User.objects.get(username="root")
     text = tokens.issue_token(name="all", scopes=Scope.values, by=root).text
-    tried = set()
+    called = set()
 
     for operation in _operations():
 
         @few
         @given(
             case=operation.as_strategy(
-                generation_mode=mode, path_parameters=_known(operation, places, mode)
+                generation_mode=mode,
+                path_parameters=_known_path_values(operation, known_values, mode),
             )
         )
         def try_one(case: Case[Any]) -> None:
@@ -151,10 +154,10 @@ def test_every_answer_is_one_that_the_document_tells(
                 transaction.set_rollback(True)
             case.validate_response(answer, checks=CHECKS)
             assert answer.status_code != 401
-            tried.add(case.operation.label)
+            called.add(case.operation.label)
 
-        # Where nothing is asked for, nothing can be wrong.
+        # Without any input, nothing can be invalid.
         with suppress(Unsatisfiable):
             try_one()
 
-    assert len(tried) > 40
+    assert len(called) > 40

@@ -13,7 +13,7 @@ from django.utils import timezone
 from dashboard.models import Endpoint, ObservationBatch, Profile
 from health.observation_bits import unpack_verdicts
 from probes.outcomes import Metric, Verdict
-from tests.dashboard.api.client import Asking, error_of
+from tests.dashboard.api.client import ApiClient, read_error
 from tests.factories import make_endpoint
 
 REQUEST = "0191f1c4-6d7c-7c3e-9d0a-3f5a6b7c8d9e"
@@ -34,8 +34,8 @@ def stored(*columns: str) -> list[tuple[Any, ...]]:
         return list(cursor.fetchall())
 
 
-def test_an_event_is_stored_as_it_was_sent(api: Asking) -> None:
-    """Every figure of the event is in its row, in the live lane and under the token's id."""
+def test_an_event_is_stored_as_it_was_sent(api: ApiClient) -> None:
+    """Every figure of the event is in its row, as live traffic and with the token's id."""
     profile = make_endpoint().profile
     at = timezone.now() - timedelta(minutes=3)
     figures = {"latency_ms": 812, "first_byte_ms": 240, "input_tokens": 210, "output_tokens": 38}
@@ -57,7 +57,7 @@ def test_an_event_is_stored_as_it_was_sent(api: Asking) -> None:
     ]
 
 
-def test_the_same_batch_again_stores_nothing(api: Asking) -> None:
+def test_the_same_batch_again_stores_nothing(api: ApiClient) -> None:
     """A request that timed out can be repeated without counting anything twice."""
     make_endpoint()
     sent = batch(event(), event(verdicts={"leak": True}))
@@ -73,18 +73,18 @@ def test_the_same_batch_again_stores_nothing(api: Asking) -> None:
     assert len(stored("lane")) == 2
 
 
-def test_two_clients_may_draw_the_same_batch_id(asking: Callable[..., Asking]) -> None:
-    """One client cannot keep another's events out."""
+def test_two_clients_may_draw_the_same_batch_id(make_client: Callable[..., ApiClient]) -> None:
+    """One client cannot block the events of another."""
     make_endpoint()
     sent = batch(event())
 
-    answers = [asking("telemetry").post("/telemetry", sent).json() for _ in range(2)]
+    answers = [make_client("telemetry").post("/telemetry", sent).json() for _ in range(2)]
 
     assert [answer["duplicate"] for answer in answers] == [False, False]
     assert len(stored("lane")) == 2
 
 
-def test_events_that_cannot_be_placed_are_named_and_the_others_kept(api: Asking) -> None:
+def test_events_that_cannot_be_placed_are_named_and_the_others_kept(api: ApiClient) -> None:
     """Each rejected event with its index and the reason."""
     make_endpoint()
     now = timezone.now()
@@ -111,8 +111,8 @@ def test_events_that_cannot_be_placed_are_named_and_the_others_kept(api: Asking)
     assert len(stored("lane")) == 3
 
 
-def test_a_removed_endpoint_takes_no_events(api: Asking) -> None:
-    """Its name may belong to another endpoint tomorrow."""
+def test_a_removed_endpoint_takes_no_events(api: ApiClient) -> None:
+    """Events of a removed endpoint are rejected: its name may be reused."""
     make_endpoint()
     api.delete("/endpoints/steady")
 
@@ -121,8 +121,8 @@ def test_a_removed_endpoint_takes_no_events(api: Asking) -> None:
     assert answer.json()["accepted"] == 0
 
 
-def test_a_batch_of_nothing_but_rejected_events_is_still_known(api: Asking) -> None:
-    """Repeating it is a duplicate like any other."""
+def test_a_batch_of_nothing_but_rejected_events_is_still_known(api: ApiClient) -> None:
+    """A repetition is a duplicate even if all its events were rejected."""
     sent = batch(event(endpoint="gone"))
 
     answers = [api.post("/telemetry", sent).json() for _ in range(2)]
@@ -130,8 +130,8 @@ def test_a_batch_of_nothing_but_rejected_events_is_still_known(api: Asking) -> N
     assert [(a["accepted"], a["duplicate"]) for a in answers] == [(0, False), (0, True)]
 
 
-def test_an_event_belongs_to_the_profile_of_its_time(api: Asking) -> None:
-    """A late event counts for the key that was in force, unless it names its epoch."""
+def test_an_event_belongs_to_the_profile_of_its_time(api: ApiClient) -> None:
+    """A late event counts for the key in force at its time, unless it names its epoch."""
     first, second = _two_profiles(changed_at=timezone.now() - timedelta(hours=1))
     before = (timezone.now() - timedelta(hours=2)).isoformat()
 
@@ -163,31 +163,33 @@ def test_an_event_belongs_to_the_profile_of_its_time(api: Asking) -> None:
     ],
     ids=str,
 )
-def test_a_malformed_batch_is_refused_whole(api: Asking, over: dict[str, Any], field: str) -> None:
-    """The answer names event and field, and nothing at all is stored."""
+def test_a_malformed_batch_is_refused_whole(
+    api: ApiClient, over: dict[str, Any], field: str
+) -> None:
+    """The message names event and field, and nothing is stored."""
     make_endpoint()
 
     answer = api.post("/telemetry", batch(event(), event(**over)))
 
     assert answer.status_code == 422
-    details = error_of(answer)["errors"]
+    details = read_error(answer)["errors"]
     assert [(d["field"], d["index"]) for d in details] == [(f"events.1.{field}", 1)]
     assert not ObservationBatch.objects.exists()
 
 
-def test_a_batch_has_at_most_five_thousand_events(api: Asking) -> None:
-    """More are refused whole, so that no client counts on it."""
+def test_a_batch_has_at_most_five_thousand_events(api: ApiClient) -> None:
+    """A larger batch is refused as a whole."""
     make_endpoint()
-    one = event()
+    single = event()
 
-    assert api.post("/telemetry", batch(*[one] * 5000)).json()["accepted"] == 5000
-    answer = api.post("/telemetry", batch(*[one] * 5001))
+    assert api.post("/telemetry", batch(*[single] * 5000)).json()["accepted"] == 5000
+    answer = api.post("/telemetry", batch(*[single] * 5001))
 
     assert answer.status_code == 422
-    assert "5000 items" in error_of(answer)["detail"]
+    assert "5000 items" in read_error(answer)["detail"]
 
 
-def test_the_cost_of_a_batch_does_not_grow_with_it(api: Asking) -> None:
+def test_the_cost_of_a_batch_does_not_grow_with_it(api: ApiClient) -> None:
     """As many queries for a hundred events of five endpoints as for one."""
     for number in range(5):
         make_endpoint(slug=f"e{number}")

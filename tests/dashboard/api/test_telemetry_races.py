@@ -16,14 +16,16 @@ from tests.factories import make_endpoint
 def test_a_batch_that_comes_many_times_at_once_is_stored_once(
     site: Site, transactional_db: None
 ) -> None:
-    """An impatient client repeats while the first try is under way; one of them stores."""
+    """A client repeats the batch while the first request is running; it is stored once."""
     make_endpoint()
     text = tokens.issue_token(name="a gateway", scopes=["telemetry"], by=None).text
     event = {"endpoint": "steady", "at": timezone.now().isoformat(), "verdicts": {"leak": True}}
     batch = {"batch_id": str(uuid4()), "events": [event] * 2000}
 
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: site.ask(text, "POST", "/telemetry", batch), range(8)))
+        answers = list(
+            pool.map(lambda _: site.request(text, "POST", "/telemetry", batch), range(8))
+        )
 
     assert sorted(answer["duplicate"] for answer in answers) == [False] + [True] * 7
     assert {answer["accepted"] for answer in answers} == {2000}

@@ -19,7 +19,7 @@ from dashboard.core.sql import execute
 from dashboard.models import ApiToken, AuditEntry, Grant, Team
 from dashboard.models.people import Role
 from dashboard.people.services import tokens
-from tests.dashboard.api.client import Asking
+from tests.dashboard.api.client import ApiClient
 from tests.factories import make_person
 from tests.markup import assert_contains, assert_not_contains
 
@@ -35,29 +35,29 @@ def administrator(db: None, client: Client) -> Client:
 
 @pytest.mark.django_db
 def test_a_token_has_its_shape_and_only_its_hash_is_stored() -> None:
-    """Whoever reads the table cannot use the API."""
-    made = tokens.issue_token(name="a", scopes=["read"], by=None)
+    """The table does not contain what the API needs."""
+    issued = tokens.issue_token(name="a", scopes=["read"], by=None)
 
     row = ApiToken.objects.values().get()
-    assert SHAPE.fullmatch(made.text)
-    secret = made.text.split("_", 2)[2]
+    assert SHAPE.fullmatch(issued.text)
+    secret = issued.text.split("_", 2)[2]
     assert all(secret not in str(value) for value in row.values())
-    assert find_token(made.text) == made.token
+    assert find_token(issued.text) == issued.token
 
 
 @pytest.mark.django_db
 def test_no_two_tokens_are_alike() -> None:
-    """Prefix and secret are drawn anew for every token."""
-    made = [tokens.issue_token(name="a", scopes=["read"], by=None).text for _ in range(20)]
+    """Prefix and secret are random for every token."""
+    texts = [tokens.issue_token(name="a", scopes=["read"], by=None).text for _ in range(20)]
 
-    assert len({text.split("_", 2)[1] for text in made}) == 20
-    assert len({text.split("_", 2)[2] for text in made}) == 20
+    assert len({text.split("_", 2)[1] for text in texts}) == 20
+    assert len({text.split("_", 2)[2] for text in texts}) == 20
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("scopes", [[], ["everything"], ["read", "everything"]])
 def test_scopes_must_be_known(scopes: list[str]) -> None:
-    """Neither the service nor the table takes a scope that does not exist, or none at all."""
+    """Service and table refuse unknown scopes, and no scopes."""
     with pytest.raises(Refused):
         tokens.issue_token(name="a", scopes=scopes, by=None)
     with pytest.raises(IntegrityError), transaction.atomic():
@@ -73,7 +73,7 @@ def test_a_token_is_revoked_once() -> None:
 
 
 def test_the_page_shows_a_new_token_once(administrator: Client) -> None:
-    """The answer to the form has the token; the page opened again has not."""
+    """Only the response to the form shows the token."""
     answer = administrator.post("/settings/tokens/", FORM)
 
     (text,) = SHAPE.findall(answer.content.decode())
@@ -100,14 +100,14 @@ def test_the_page_shows_a_new_token_once(administrator: Client) -> None:
 def test_a_wrong_form_makes_no_token(
     administrator: Client, over: dict[str, str], message: str
 ) -> None:
-    """The mistake is told beside its field."""
+    """The error is shown at its field."""
     assert_contains(administrator.post("/settings/tokens/", {**FORM, **over}), message)
 
     assert not ApiToken.objects.exists()
 
 
-def test_revoking_asks_first(administrator: Client, api: Asking) -> None:
-    """Only the post of the confirmation revokes, and it needs no script."""
+def test_revoking_asks_first(administrator: Client, api: ApiClient) -> None:
+    """Only the POST of the confirmation revokes, without a script."""
     address = f"/settings/tokens/{api.token.prefix}/revoke/"
 
     assert_contains(administrator.get(address), "Revoke a script?")
@@ -119,7 +119,7 @@ def test_revoking_asks_first(administrator: Client, api: Asking) -> None:
 
 
 def test_what_is_called_like_markup_stays_text(administrator: Client) -> None:
-    """A token's name is shown as it was typed."""
+    """A token's name is escaped."""
     name = "<script>alert(1)</script>"
 
     page = administrator.post("/settings/tokens/", {**FORM, "name": name})
@@ -128,8 +128,8 @@ def test_what_is_called_like_markup_stays_text(administrator: Client) -> None:
     assert_contains(page, "&lt;script&gt;")
 
 
-def test_everybody_has_their_own_tokens(client: Client, api: Asking) -> None:
-    """Others' tokens are not there for them: neither in the list nor to revoke."""
+def test_everybody_has_their_own_tokens(client: Client, api: ApiClient) -> None:
+    """Other people's tokens are neither listed nor revocable."""
     addresses = ["/settings/tokens/", f"/settings/tokens/{api.token.prefix}/revoke/"]
     assert [client.get(address).status_code for address in addresses] == [302, 302]
     client.force_login(make_person("bob", Role.OPERATOR))
@@ -138,15 +138,15 @@ def test_everybody_has_their_own_tokens(client: Client, api: Asking) -> None:
     assert client.post(addresses[1]).status_code == 404
     assert_not_contains(client.get("/settings/tokens/"), api.token.shown_prefix)
     (text,) = SHAPE.findall(client.post("/settings/tokens/", FORM).content.decode())
-    made = find_token(text)
-    assert made.created_by is not None
-    assert made.created_by.get_username() == "bob"
-    client.post(f"/settings/tokens/{made.prefix}/revoke/")
+    token = find_token(text)
+    assert token.created_by is not None
+    assert token.created_by.get_username() == "bob"
+    client.post(f"/settings/tokens/{token.prefix}/revoke/")
     assert [token.name for token in ApiToken.objects.filter(revoked_at=None)] == ["a script"]
 
 
 def test_only_what_one_may_do_is_offered(client: Client, db: None) -> None:
-    """Scopes and teams beyond one's own rights can be neither chosen nor sent."""
+    """Scopes and teams beyond the person's own rights can be neither chosen nor sent."""
     team, foreign = Team.objects.create(name="search"), Team.objects.create(name="billing")
     client.force_login(make_person("vera", Role.VIEWER, team=team))
 
@@ -166,7 +166,7 @@ def test_only_what_one_may_do_is_offered(client: Client, db: None) -> None:
 
 
 def test_the_service_gives_no_more_than_its_maker_has(db: None) -> None:
-    """Whatever a form lets pass; and a decision needs somebody who has made it."""
+    """The service checks the owner's rights itself; the scope decide needs an owner."""
     team = Team.objects.create(name="search")
     vera = make_person("vera", Role.VIEWER)
     Grant.objects.create(person=vera, team=team, role=Role.APPROVER)
@@ -182,7 +182,7 @@ def test_the_service_gives_no_more_than_its_maker_has(db: None) -> None:
 
 
 def test_issue_and_revocation_are_written_down(administrator: Client) -> None:
-    """Who made or revoked which token; nothing that opens anything is kept."""
+    """Who issued or revoked which token, without secrets."""
     (text,) = SHAPE.findall(administrator.post("/settings/tokens/", FORM).content.decode())
     prefix = text.split("_")[1]
     administrator.post(f"/settings/tokens/{prefix}/revoke/")
@@ -190,18 +190,18 @@ def test_issue_and_revocation_are_written_down(administrator: Client) -> None:
     issued, revoked = AuditEntry.objects.filter(action__startswith="token.").order_by("id")
     assert (issued.action, revoked.action) == ("token.issued", "token.revoked")
     assert [entry.actor for entry in (issued, revoked)] == ["admin", "admin"]
-    assert issued.told["subject"] == f"token {prefix}"
-    assert issued.told["after"]["scopes"] == ["read", "probe"]
+    assert issued.parsed_body["subject"] == f"token {prefix}"
+    assert issued.parsed_body["after"]["scopes"] == ["read", "probe"]
     assert text.split("_", 2)[2] not in issued.body + revoked.body
 
 
 def test_an_unknown_token_cannot_be_revoked(administrator: Client) -> None:
-    """There is no such page."""
+    """An unknown prefix answers 404."""
     assert administrator.get("/settings/tokens/abcdefgh/revoke/").status_code == 404
 
 
 def test_the_command_prints_the_token_alone(person: User) -> None:
-    """A script takes standard output as it is."""
+    """A script can use standard output as it is."""
     out = StringIO()
 
     arguments = ["ci", "--scope", "read", "--scope", "probe", "--lasts", "6h", "--user", "alice"]
@@ -227,7 +227,7 @@ def test_the_command_prints_the_token_alone(person: User) -> None:
     ids=str,
 )
 def test_the_command_refuses_what_it_does_not_know(arguments: list[str]) -> None:
-    """Wrong usage makes no token."""
+    """Wrong usage creates no token."""
     if "ci" not in arguments:
         arguments = ["ci", "--scope", "read", *arguments]
 
@@ -239,19 +239,19 @@ def test_the_command_refuses_what_it_does_not_know(arguments: list[str]) -> None
 
 @pytest.mark.django_db
 def test_tokens_of_before_keep_what_they_could() -> None:
-    """The scope that was called write is operate; nothing else of a token changes."""
+    """The migration renames the scope write to operate, and changes nothing else."""
     migration = import_module("dashboard.migrations.0019_token_rights")
-    made = [
+    issued = [
         tokens.issue_token(name="a", scopes=scopes, by=None) for scopes in (["read"], ["probe"])
     ]
     execute("SET CONSTRAINTS ALL IMMEDIATE")
     execute("ALTER TABLE dashboard_apitoken DROP CONSTRAINT api_token_scopes_known")
-    ApiToken.objects.filter(pk=made[1].token.pk).update(scopes=["read", "write", "telemetry"])
+    ApiToken.objects.filter(pk=issued[1].token.pk).update(scopes=["read", "write", "telemetry"])
 
     for statement, values in migration._renaming("write", "operate"):
         execute(statement, values)
 
-    assert [find_token(each.text).scopes for each in made] == [
+    assert [find_token(token.text).scopes for token in issued] == [
         ["read"],
         ["read", "operate", "telemetry"],
     ]

@@ -1,4 +1,4 @@
-"""The whole path by the API alone: register, probe, follow, and read what was found."""
+"""The whole path by the API alone: register, probe, follow, and read the results."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ def text(transactional_db: None) -> str:
 def test_a_program_needs_nothing_but_the_api(
     site: Site, text: str, vendor_url: str, tmp_path: Path
 ) -> None:
-    """From an address to figures and the bytes behind them, with a real worker and vendor."""
-    site.ask(text, "POST", "/endpoints", {**SIMULATED, "base_url": f"{vendor_url}/open/v1"})
-    run = site.ask(text, "POST", "/endpoints/simulated/runs", {"suite": "light"})
+    """From a base URL to figures and their evidence, with a real worker and vendor."""
+    site.request(text, "POST", "/endpoints", {**SIMULATED, "base_url": f"{vendor_url}/open/v1"})
+    run = site.request(text, "POST", "/endpoints/simulated/runs", {"suite": "light"})
     planned = run["progress"]["planned"]
 
     with Stream(site, run["id"], text) as stream, celery_worker(tmp_path / "worker.log"):
         events = list(iter(stream.event, None))
 
-    done = [event["done"] for event in events if event]
-    assert done == sorted(done)
+    progress = [event["done"] for event in events if event]
+    assert progress == sorted(progress)
     last = events[-1]
     assert last is not None
     assert (last["state"], last["done"], last["passed"]) == ("finished", planned, planned)
-    _check_what_was_found(site, text, run["id"], planned)
+    _check_results(site, text, run["id"], planned)
 
 
-def _check_what_was_found(site: Site, text: str, run_id: int, planned: int) -> None:
-    metrics = site.ask(text, "GET", f"/runs/{run_id}/metrics")["metrics"]
-    attempts = site.ask(text, "GET", f"/runs/{run_id}/attempts")["attempts"]
+def _check_results(site: Site, text: str, run_id: int, planned: int) -> None:
+    metrics = site.request(text, "GET", f"/runs/{run_id}/metrics")["metrics"]
+    attempts = site.request(text, "GET", f"/runs/{run_id}/attempts")["attempts"]
     first = attempts[0]
     path = f"/runs/{run_id}/attempts/{first['probe']}/{first['trial']}/evidence"
-    evidence = site.ask(text, "GET", path)
+    evidence = site.request(text, "GET", path)
 
     assert metrics["parse_success"]["rate"] == 1
     assert len(attempts) == planned

@@ -22,8 +22,8 @@ class Site:
     url: str
     log: Path
 
-    def ask(self, text: str, method: str, path: str, body: Any = None) -> Any:
-        """The JSON that a request with this token is answered by; raises where it is refused."""
+    def request(self, text: str, method: str, path: str, body: Any = None) -> Any:
+        """The JSON response to a request with this token; raises if it is refused."""
         headers = {"Authorization": f"Bearer {text}", "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
         url = f"{self.url}/api/v1{path}"
@@ -32,33 +32,33 @@ class Site:
             return json.load(answer)
 
     def queries(self) -> int:
-        """How often the process has asked where runs stand."""
-        return int(self._asked("/_queries")["snapshots"])
+        """How often the process has queried the progress of runs."""
+        return int(self._fetch("/_queries")["snapshots"])
 
     def is_quiet(self) -> bool:
-        """Whether it has stopped asking."""
-        return not self._asked("/_queries")["reading"]
+        """Whether it has stopped querying."""
+        return not self._fetch("/_queries")["reading"]
 
     @contextmanager
-    def at_most(self, watchers: int) -> Iterator[None]:
-        """While the block lasts, no more may watch."""
-        self._asked(f"/_most/{watchers}")
+    def limit_watchers(self, watchers: int) -> Iterator[None]:
+        """Limit the number of watchers inside the block."""
+        self._fetch(f"/_most/{watchers}")
         try:
             yield
         finally:
-            self._asked(f"/_most/{MAX_WATCHERS}")
+            self._fetch(f"/_most/{MAX_WATCHERS}")
 
-    def _asked(self, path: str) -> Any:
+    def _fetch(self, path: str) -> Any:
         with urllib.request.urlopen(f"{self.url}{path}") as answer:  # noqa: S310
             return json.load(answer)
 
 
 @contextmanager
-def serve(log: Path, **env: str) -> Iterator[Site]:
+def start_site(log: Path, **env: str) -> Iterator[Site]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    found = Site(f"http://127.0.0.1:{port}", log)
+    site = Site(f"http://127.0.0.1:{port}", log)
     command = [
         sys.executable,
         "-m",
@@ -67,9 +67,9 @@ def serve(log: Path, **env: str) -> Iterator[Site]:
     ]
     command += ["--host", "127.0.0.1", "--port", str(port), "--no-access-log", "--lifespan", "off"]
     command += ["--timeout-graceful-shutdown", "2"]
-    with process(command, log, PUBLIC_URL=found.url, DATABASE_POOL_SIZE="4", **env):
-        eventually(lambda: _is_ready(found.url))
-        yield found
+    with process(command, log, PUBLIC_URL=site.url, DATABASE_POOL_SIZE="4", **env):
+        eventually(lambda: _is_ready(site.url))
+        yield site
 
 
 def _is_ready(url: str) -> bool:

@@ -1,4 +1,4 @@
-"""What the tests of the audit log do to it."""
+"""Helpers of the audit log's tests."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ SELECT c.relname FROM pg_class c WHERE c.relkind = 'r' AND pg_table_is_visible(c
 
 
 def link_now() -> None:
-    """What a commit does: entries get their places in the chain."""
+    """Link the entries to the chain, as a commit does."""
     execute("SET CONSTRAINTS ALL IMMEDIATE")
     execute("SET CONSTRAINTS ALL DEFERRED")
 
 
-def close(table: str) -> None:
-    """Let every insert into a table fail, as where a disk is full, until the transaction ends."""
+def refuse_inserts(table: str) -> None:
+    """Make every insert into a table fail, as with a full disk, until the transaction ends."""
     execute(
         "CREATE FUNCTION pg_temp.closed() RETURNS trigger LANGUAGE plpgsql AS "
         "$$ BEGIN RAISE EXCEPTION 'closed' USING ERRCODE = 'disk_full'; END $$"
@@ -30,21 +30,21 @@ def close(table: str) -> None:
     execute(f"CREATE TRIGGER closed BEFORE INSERT ON {table} EXECUTE FUNCTION pg_temp.closed()")
 
 
-def record(*subjects: str) -> None:
+def record_entries(*subjects: str) -> None:
     for subject in subjects:
         audit.record(Action.DEMO_CHANGED, subject=subject, after={"name": subject})
 
 
-def told() -> list[dict[str, Any]]:
+def all_entries() -> list[dict[str, Any]]:
     """All entries, the oldest first."""
-    return [entry.told for entry in AuditEntry.objects.order_by("id")]
+    return [entry.parsed_body for entry in AuditEntry.objects.order_by("id")]
 
 
-def last() -> dict[str, Any]:
-    return told()[-1]
+def last_entry() -> dict[str, Any]:
+    return all_entries()[-1]
 
 
-def everything() -> dict[str, list[tuple[Any, ...]]]:
+def all_rows() -> dict[str, list[tuple[Any, ...]]]:
     """All rows of all tables, as text."""
     names = [name for (name,) in fetch_rows(TABLES)]
     return {name: fetch_rows(f"SELECT t::text FROM {name} t ORDER BY 1") for name in names}  # noqa: S608

@@ -1,4 +1,4 @@
-"""The audit log can be added to and read; nobody changes it, not even whoever owns it."""
+"""The audit log is append-only, even for its owner."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from dashboard.runs import services as runs
 from dashboard.system import retention
 from dashboard.trust import modes
 from health.modes import Mode
-from tests.dashboard.audit.builders import link_now, record
+from tests.dashboard.audit.builders import link_now, record_entries
 from tests.factories import make_endpoint
 
 CHANGES = (
@@ -35,7 +35,7 @@ CHANGES = (
     "DELETE FROM dashboard_auditlink",
     "TRUNCATE dashboard_auditlink",
 )
-# What a role that only runs the product has no right to, beside the changes.
+# Further statements that a role which only runs the product may not execute.
 TRICKS = (
     "INSERT INTO dashboard_auditentry (body, at_us) VALUES ('{}', 1)",
     "INSERT INTO dashboard_auditlink VALUES (99, 99, '', '')",
@@ -68,8 +68,8 @@ def role(transactional_db: None) -> Iterator[str]:
 
 @contextmanager
 def connected_as(name: str) -> Iterator[None]:
-    """Everything inside is done over a connection of that role."""
-    known = {field: connection.settings_dict[field] for field in ("USER", "PASSWORD")}
+    """The block uses a connection of that role."""
+    original = {field: connection.settings_dict[field] for field in ("USER", "PASSWORD")}
     try:
         connection.close()
         connection.settings_dict |= {"USER": name, "PASSWORD": name}
@@ -77,14 +77,14 @@ def connected_as(name: str) -> Iterator[None]:
         yield
     finally:
         connection.close()
-        connection.settings_dict |= known
+        connection.settings_dict |= original
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("session", ["origin", "replica"])
 def test_the_role_that_owns_the_log_cannot_change_it(session: str) -> None:
     """UPDATE, DELETE and TRUNCATE are refused by triggers, of entries and links alike."""
-    record("one")
+    record_entries("one")
     link_now()
     execute(f"SET LOCAL session_replication_role = {session}")
 
@@ -95,7 +95,7 @@ def test_the_role_that_owns_the_log_cannot_change_it(session: str) -> None:
 
 @pytest.mark.django_db
 def test_nobody_chooses_when_an_entry_was_made() -> None:
-    """The moment is the database's own, whatever is inserted."""
+    """The time is the database's own, whatever is inserted."""
     execute(
         "INSERT INTO dashboard_auditentry (at_us, body) "
         """VALUES (1, '{"action": "a", "actor": {"name": "b"}}')"""
@@ -107,21 +107,21 @@ def test_nobody_chooses_when_an_entry_was_made() -> None:
 
 
 def test_a_role_with_ordinary_grants_is_stopped_by_the_triggers(role: str) -> None:
-    """Where somebody granted all there is to grant, the second wall holds."""
+    """Even with all grants, the triggers refuse changes."""
     execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}")
     with transaction.atomic():
-        record("one")
+        record_entries("one")
 
     with connected_as(role):
         for change in CHANGES:
             assert "the audit log can only be added to" in refusal(change), change
         with transaction.atomic():
-            record("two")
+            record_entries("two")
         assert chain.verify_chain().is_good
 
 
 def test_a_role_that_only_runs_the_product_has_no_right_over_the_log(role: str) -> None:
-    """It does what web and workers do, adds to the log, and is refused all else by its grants."""
+    """It can do what web and workers do and add entries; its grants refuse everything else."""
     for _ in range(2):  # as after every migration
         database_role.grant_role(role)
 
@@ -147,7 +147,7 @@ def test_a_role_that_only_runs_the_product_has_no_right_over_the_log(role: str) 
 
 @pytest.mark.django_db
 def test_a_role_that_nothing_would_bind_is_refused() -> None:
-    """Superusers, the owner and roles that are not there get no grants."""
+    """Superusers, the owner and unknown roles are refused."""
     for name in (str(connection.settings_dict["USER"]), "nobody_at_all"):
         with pytest.raises(Refused):
             database_role.grant_role(name)
@@ -155,7 +155,7 @@ def test_a_role_that_nothing_would_bind_is_refused() -> None:
 
 @pytest.mark.django_db
 def test_the_log_works_where_its_owner_is_no_superuser() -> None:
-    """Entries are linked with the rights that the migration leaves its owner, and no more."""
+    """Entries are linked with only the rights that the migration leaves to its owner."""
     sql = import_module("dashboard.migrations.0017_audit_log")
     for statement in (
         "CREATE ROLE plain_owner",
@@ -167,7 +167,7 @@ def test_the_log_works_where_its_owner_is_no_superuser() -> None:
     ):
         execute(statement)
 
-    record("one", "two")
+    record_entries("one", "two")
     link_now()
 
     assert fetch_row("SELECT count(*) FROM audited.dashboard_auditlink") == (2,)

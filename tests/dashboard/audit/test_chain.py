@@ -1,4 +1,4 @@
-"""Whatever is done to the log behind the product's back is found."""
+"""Every manipulation of the log is detected."""
 
 # ruff: noqa: S608 -- names of our own
 from __future__ import annotations
@@ -17,13 +17,13 @@ from dashboard.charts import services as notes
 from dashboard.core.sql import execute, fetch_row
 from dashboard.models import AuditEntry, Endpoint, Note
 from dashboard.models.audit import Action
-from tests.dashboard.audit.builders import link_now, record
+from tests.dashboard.audit.builders import link_now, record_entries
 from tests.factories import make_endpoint, make_person
 
 OF = "(SELECT entry_id FROM dashboard_auditlink WHERE seq = {})"
 FLIPPED = "set_byte({0}, 0, get_byte({0}, 0) # 1)"
 ENTRY, LINK = "dashboard_auditentry", "dashboard_auditlink"
-# What somebody who owns the tables could do, and which breaks are to be found: kind and link.
+# Manipulations by the owner of the tables, and the breaks to detect: kind and link.
 BREAKS: dict[str, tuple[list[str], list[tuple[BreakKind, int | None]]]] = {
     "one byte of a body": (
         [f"UPDATE {ENTRY} SET body = replace(body, 'three', 'thref') WHERE id = {OF.format(3)}"],
@@ -117,20 +117,20 @@ BREAKS: dict[str, tuple[list[str], list[tuple[BreakKind, int | None]]]] = {
 @pytest.fixture
 def six(db: None) -> ChainHead:
     """Six entries in the chain, and the head of it."""
-    record("one", "two", "three", "four", "five", "six")
+    record_entries("one", "two", "three", "four", "five", "six")
     link_now()
     return chain.read_head()
 
 
-def found(expect: ChainHead | None = None) -> list[tuple[BreakKind, int | None]]:
+def find_breaks(expect: ChainHead | None = None) -> list[tuple[BreakKind, int | None]]:
     verdict = chain.verify_chain(expect=expect, batch=4)
     assert verdict.is_good != bool(verdict.breaks)
-    return [(each.kind, each.seq) for each in verdict.breaks]
+    return [(chain_break.kind, chain_break.seq) for chain_break in verdict.breaks]
 
 
 def test_every_break_is_found_and_named(six: ChainHead) -> None:
-    """Each change alone, by an owner who switched the triggers off: its kind and its place."""
-    assert found(six) == []
+    """Each change by an owner who disabled the triggers is reported with kind and position."""
+    assert find_breaks(six) == []
     for table in (ENTRY, LINK):
         execute(f"ALTER TABLE {table} DISABLE TRIGGER audit_no_change")
 
@@ -138,28 +138,28 @@ def test_every_break_is_found_and_named(six: ChainHead) -> None:
         mark = transaction.savepoint()
         for statement in statements:
             assert execute(statement) != 0, name
-        assert found(six) == breaks, name
+        assert find_breaks(six) == breaks, name
         if all(kind is BreakKind.CUT_OFF for kind, _ in breaks):
-            # What is left is whole in itself: only who kept the head can tell.
-            assert found() == [], name
+            # The rest of the chain is valid in itself: only a stored head reveals the cut.
+            assert find_breaks() == [], name
         transaction.savepoint_rollback(mark)
 
 
 def test_a_chain_written_anew_is_found_by_its_head(six: ChainHead) -> None:
-    """An owner can make a new chain without a flaw; it does not lead to the head that was kept."""
+    """An owner can write a new valid chain, but it does not lead to the stored head."""
     for table in (ENTRY, LINK):
         execute(f"ALTER TABLE {table} DISABLE TRIGGER audit_no_truncate")
     execute(f"TRUNCATE {ENTRY}, {LINK}")
-    record("one", "two", "three", "four", "five", "six", "seven")
+    record_entries("one", "two", "three", "four", "five", "six", "seven")
     link_now()
 
-    assert found() == []
-    assert found(six) == [(BreakKind.CHANGED, 6)]
+    assert find_breaks() == []
+    assert find_breaks(six) == [(BreakKind.CHANGED, 6)]
 
 
 def test_of_many_breaks_the_first_are_told_and_the_head_is_right(six: ChainHead) -> None:
-    """A log that is broken everywhere is told in twenty lines."""
-    record(*(f"more {number}" for number in range(30)))
+    """Of a log that is broken everywhere, twenty breaks are reported."""
+    record_entries(*(f"more {number}" for number in range(30)))
     link_now()
     execute(f"ALTER TABLE {ENTRY} DISABLE TRIGGER audit_no_change")
     execute(f"UPDATE {ENTRY} SET at_us = at_us + 1")
@@ -171,7 +171,7 @@ def test_of_many_breaks_the_first_are_told_and_the_head_is_right(six: ChainHead)
 
 
 def test_heads_are_read_as_they_are_printed(six: ChainHead) -> None:
-    """A head survives being written down; what is none is refused."""
+    """A printed head can be parsed again; other texts are refused."""
     assert chain.parse_head(f" {six}\n") == six
     assert chain.parse_head("0:") == ChainHead()
     for text in ("", "6", "6:", "0:" + "0" * 64, f"x{six}", str(six)[:-1], f"{six}0"):
@@ -181,7 +181,7 @@ def test_heads_are_read_as_they_are_printed(six: ChainHead) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_those_who_write_at_once_make_one_chain_and_wait_for_nobody_in_a_circle() -> None:
-    """Some hold rows that others' deferred foreign keys ask for at the commit, after an entry."""
+    """No deadlock, even if deferred foreign keys need rows that others have locked."""
     endpoint, other, person = make_endpoint(), make_endpoint(slug="other"), make_person("alice")
     rounds, threads = 12, 6
 
@@ -209,8 +209,8 @@ def test_those_who_write_at_once_make_one_chain_and_wait_for_nobody_in_a_circle(
 
     jobs = (write_a_note, hold_the_person, hold_the_endpoint) * (threads // 3)
     with ThreadPoolExecutor(threads) as pool:
-        for done in [pool.submit(work, job) for job in jobs]:
-            done.result()
+        for future in [pool.submit(work, job) for job in jobs]:
+            future.result()
 
     verdict = chain.verify_chain()
     assert verdict.is_good, verdict.breaks
@@ -220,19 +220,19 @@ def test_those_who_write_at_once_make_one_chain_and_wait_for_nobody_in_a_circle(
 
 def give_up(subject: str) -> None:
     with transaction.atomic():
-        record(subject)
+        record_entries(subject)
         transaction.set_rollback(True)
 
 
 @pytest.mark.django_db(transaction=True)
 def test_what_is_rolled_back_leaves_no_hole() -> None:
-    """Neither a transaction nor a part of one that was given up has a place in the chain."""
+    """A rolled-back transaction or savepoint leaves no link in the chain."""
     give_up("whole")
     with transaction.atomic():
-        record("kept")
+        record_entries("kept")
         give_up("in part")
 
-    assert [entry.told["subject"] for entry in AuditEntry.objects.all()] == ["kept"]
+    assert [entry.parsed_body["subject"] for entry in AuditEntry.objects.all()] == ["kept"]
     assert chain.verify_chain().links == 1
     with pytest.raises(RuntimeError):
-        record("outside of any transaction")
+        record_entries("outside of any transaction")

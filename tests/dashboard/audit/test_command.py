@@ -1,4 +1,4 @@
-"""`toolgauge audit`: what it prints, and how it exits."""
+"""Output and exit codes of `toolgauge audit`."""
 
 from __future__ import annotations
 
@@ -14,57 +14,61 @@ import structlog
 from cli.main import main
 from dashboard.audit import chain
 from dashboard.core.sql import execute
-from tests.dashboard.audit.builders import link_now, record
+from tests.dashboard.audit.builders import link_now, record_entries
 from tests.live import ROOT
 from workers.upkeep import upkeep
 
 pytestmark = pytest.mark.django_db
 
 
-def toolgauge(capfd: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
-    code = main(["audit", *words, "--data-dir", "/nowhere"])
-    out, said = capfd.readouterr()
-    return code, out.strip(), said
+def toolgauge(capfd: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(["audit", *arguments, "--data-dir", "/nowhere"])
+    out, messages = capfd.readouterr()
+    return code, out.strip(), messages
 
 
 def test_a_log_is_checked_against_a_head_that_was_kept(capfd: pytest.CaptureFixture[str]) -> None:
-    """Good is 0, broken 1, wrong words 2; the head is printed to be kept."""
+    """0 for an intact log, 1 for a broken one, 2 for wrong usage; the head is printed."""
     assert toolgauge(capfd, "verify")[0] == 0
-    record("one", "two", "three")
+    record_entries("one", "two", "three")
     link_now()
     code, head, _ = toolgauge(capfd, "head")
     assert (code, head) == (0, str(chain.read_head()))
     assert head.startswith("3:")
 
-    code, out, said = toolgauge(capfd, "verify", "--expect", head)
+    code, out, messages = toolgauge(capfd, "verify", "--expect", head)
     assert (code, out) == (0, head)
-    assert "whole: 3 entries" in said
+    assert "whole: 3 entries" in messages
     assert toolgauge(capfd, "verify", "--expect", "3:zz")[0] == 2
 
     for table in ("dashboard_auditentry", "dashboard_auditlink"):
         execute(f"ALTER TABLE {table} DISABLE TRIGGER audit_no_change")
     execute("UPDATE dashboard_auditentry SET body = replace(body, 'two', 'twp')")
     execute("DELETE FROM dashboard_auditlink WHERE seq = 3")
-    code, out, said = toolgauge(capfd, "verify", "--json", "--expect", head)
+    code, out, messages = toolgauge(capfd, "verify", "--json", "--expect", head)
     result: dict[str, Any] = json.loads(out)
     assert (code, result["good"], result["links"]) == (1, False, 2)
-    assert [each["kind"] for each in result["breaks"]] == ["changed", "unlinked", "cut off"]
+    assert [chain_break["kind"] for chain_break in result["breaks"]] == [
+        "changed",
+        "unlinked",
+        "cut off",
+    ]
     assert result["breaks"][0]["seq"] == 2
-    assert f"changed: link 2, entry {result['breaks'][0]['entry']}: " in said
+    assert f"changed: link 2, entry {result['breaks'][0]['entry']}: " in messages
 
 
 def test_without_a_database_there_is_no_verdict() -> None:
-    """3, and a word on where to run it."""
+    """Exit 3, and a message that says where to run it."""
     env = {**os.environ, "DATABASE_URL": "postgresql://x@127.0.0.1:1/x", "SECRET_KEY": "x" * 50}
     command = [sys.executable, "-m", "cli.main", "audit", "verify", "--data-dir", "/nowhere"]
-    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-    assert done.returncode == 3, done.stderr
-    assert "DATABASE_URL" in done.stderr
+    result = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert result.returncode == 3, result.stderr
+    assert "DATABASE_URL" in result.stderr
 
 
 def test_once_a_day_the_head_is_told_to_the_log() -> None:
-    """Logs are kept elsewhere: a chain that is cut off later does not lead there any more."""
-    record("one")
+    """The head is in the process log, which is stored elsewhere and reveals a cut-off chain."""
+    record_entries("one")
     link_now()
     with structlog.testing.capture_logs() as lines:
         upkeep()

@@ -1,4 +1,4 @@
-"""What an entry tells: who, from where, about what, why, and what changed."""
+"""The content of an entry: who, from where, about what, why, and what changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from dashboard.models.audit import Action
 from dashboard.models.people import Role, Team
 from dashboard.notifications.services import channels, maintenance
 from probes.secret import Secret
-from tests.dashboard.audit.builders import last, told
+from tests.dashboard.audit.builders import all_entries, last_entry
 from tests.dashboard.endpoints.as_code.builders import NEW, STEADY
 from tests.factories import make_endpoint, make_person
 
@@ -54,13 +54,13 @@ def alice(client: Client, static_files: Path) -> User:
 
 
 def test_what_a_person_does_on_a_page_is_told_with_its_origin(client: Client, alice: User) -> None:
-    """Name, number, address and the request that the server's log has too."""
+    """Name, id, address and the request id, which is in the server's log too."""
     answer = client.post(
         "/endpoints/new/", {**FORM, "key": CANARY}, headers={"X-Request-ID": "a" * 8}
     )
     assert answer.status_code == 302
 
-    entry = last()
+    entry = last_entry()
 
     assert entry["action"] == Action.ENDPOINT_CREATED
     assert entry["actor"] == {"name": "alice", "person": alice.pk, "token": None}
@@ -84,7 +84,7 @@ def test_what_a_person_does_on_a_page_is_told_with_its_origin(client: Client, al
 
 
 def test_a_change_tells_only_what_changed(alice: User) -> None:
-    """Before and after have the same names; nothing that stayed is repeated."""
+    """Before and after have the same names; unchanged values are left out."""
     endpoint = make_endpoint(key=Secret(CANARY))
     endpoints.update(
         endpoint,
@@ -96,7 +96,7 @@ def test_a_change_tells_only_what_changed(alice: User) -> None:
         daily_requests=5,
     )
 
-    entry = last()
+    entry = last_entry()
 
     assert entry["action"] == Action.ENDPOINT_CHANGED
     assert entry["actor"]["name"] == "alice"
@@ -108,7 +108,7 @@ def test_a_change_tells_only_what_changed(alice: User) -> None:
 
 
 def test_the_columns_that_are_filtered_by_are_what_the_body_says() -> None:
-    """The database takes them out of the body itself."""
+    """The database generates them from the body."""
     team = Team.objects.create(name="blue")
     endpoint = make_endpoint()
     Endpoint.objects.filter(pk=endpoint.pk).update(team=team)
@@ -123,14 +123,14 @@ def test_the_columns_that_are_filtered_by_are_what_the_body_says() -> None:
 
 
 def test_commands_act_in_the_name_of_who_runs_them(tmp_path: Path) -> None:
-    """As this machine knows them; whose key it is does not make them somebody else."""
+    """The actor of a command is the user of this machine, whoever owns the object."""
     file = tmp_path / "endpoints.yaml"
     file.write_text(STEADY + NEW)
 
     assert main(["apply", str(file), "--data-dir", "/nowhere"]) == 0
 
     me = pwd.getpwuid(os.getuid()).pw_name
-    entries = told()
+    entries = all_entries()
     assert [entry["action"] for entry in entries] == [
         Action.ENDPOINT_CREATED,
         Action.ENDPOINT_CREATED,
@@ -142,7 +142,7 @@ def test_commands_act_in_the_name_of_who_runs_them(tmp_path: Path) -> None:
     with actor_context.acting_as(actor_context.command_actor()):
         assert actor_context.current_actor().actor_json(make_person("bob"))["name"] == me
     assert main(["apply", str(file), "--data-dir", "/nowhere"]) == 0
-    assert len(told()) == len(entries)
+    assert len(all_entries()) == len(entries)
 
 
 def test_a_token_is_told_beside_whose_it_is() -> None:
@@ -150,15 +150,17 @@ def test_a_token_is_told_beside_whose_it_is() -> None:
     who = ActorContext(Via.API, 7, "alice", token="tg_abcd1234", address="10.0.0.1")
     with actor_context.acting_as(who):
         fleet.register_fleet("http://127.0.0.1:9")
-    assert last()["actor"] == {"name": "alice", "person": 7, "token": "tg_abcd1234"}
-    assert last()["origin"]["via"] == "api"
+    assert last_entry()["actor"] == {"name": "alice", "person": 7, "token": "tg_abcd1234"}
+    assert last_entry()["origin"]["via"] == "api"
 
 
 def test_what_workers_do_by_themselves_is_the_systems() -> None:
-    """A channel that wants no more is switched off with the reason that it gave."""
-    made = channels.create_channel(name="ops", kind="webhook", url="http://127.0.0.1:9/x", by=None)
-    channels.switch_off_channel(made.channel, "410 Gone")
-    entry = last()
+    """A channel that rejects notices is turned off with its reason."""
+    created = channels.create_channel(
+        name="ops", kind="webhook", url="http://127.0.0.1:9/x", by=None
+    )
+    channels.switch_off_channel(created.channel, "410 Gone")
+    entry = last_entry()
     assert (entry["actor"]["name"], entry["origin"]["via"]) == ("system", "system")
     assert entry["reason"] == "410 Gone"
     assert (entry["before"], entry["after"]) == ({"enabled": True}, {"enabled": False})
@@ -173,9 +175,9 @@ def test_no_secret_is_ever_in_the_log(client: Client, alice: User) -> None:
         endpoint, key=None, forget_key=False, by=alice, base_url="http://127.0.0.2:9/v1"
     )
     url = f"http://127.0.0.1:9/hook/{CANARY}"
-    made = channels.create_channel(name="ops", kind="webhook", url=url, by=alice)
-    drawn = channels.rotate_secret(made.channel).secret
-    channels.change_channel(made.channel, name="ops", url=url + "2")
+    created = channels.create_channel(name="ops", kind="webhook", url=url, by=alice)
+    rotated = channels.rotate_secret(created.channel).secret
+    channels.change_channel(created.channel, name="ops", url=url + "2")
     channels.remove_channel(Channel.objects.get())
     endpoints.remove(endpoint)
     audit.record(Action.DEMO_CHANGED, subject="x", after={"key": Secret(CANARY)})
@@ -184,12 +186,12 @@ def test_no_secret_is_ever_in_the_log(client: Client, alice: User) -> None:
 
     assert text.count('"key": "given"') == 2
     assert "forgotten" in text
-    for secret in (CANARY, CANARY[-4:], made.secret, drawn):
+    for secret in (CANARY, CANARY[-4:], created.secret, rotated):
         assert secret not in text
 
 
 def test_every_entry_is_bounded() -> None:
-    """Long texts are cut with a mark and their digest; nothing is too odd to be written down."""
+    """Long texts are cut with a mark and their digest; every value can be recorded."""
     long = "x" * 5_000
     deep: Any = []
     for _ in range(900):
@@ -201,7 +203,7 @@ def test_every_entry_is_bounded() -> None:
         before={"text": long, "deep": deep, "odd": float("nan"), "set": {2, 1}},
         after={str(number): "é" * 1_999 for number in range(100)},
     )
-    entry = last()
+    entry = last_entry()
     digest = hashlib.sha256(long.encode()).hexdigest()
     cut = f"{'x' * 2_000}… [cut: 5000 characters, sha256 {digest}]"
     assert (entry["subject"], entry["reason"], entry["before"]["text"]) == ("ab?", cut, cut)
@@ -212,17 +214,23 @@ def test_every_entry_is_bounded() -> None:
 
 
 def test_maintenance_and_notes_tell_their_reasons(alice: User) -> None:
-    """Planned and cancelled, written and removed: each with what was meant."""
+    """Planned and cancelled, written and removed: each with its reason or text."""
     endpoint, now = make_endpoint(), timezone.now()
     window = maintenance.plan_window(
         endpoint, now, now + timedelta(hours=1), by=alice, reason="new engine"
     )
-    assert (last()["reason"], last()["subject"]) == ("new engine", f"maintenance {window.pk}")
-    assert last()["after"]["ends_at"] == str(window.ends_at)
+    assert (last_entry()["reason"], last_entry()["subject"]) == (
+        "new engine",
+        f"maintenance {window.pk}",
+    )
+    assert last_entry()["after"]["ends_at"] == str(window.ends_at)
     assert maintenance.cancel_window(window, by=alice)
-    assert last()["action"] == Action.MAINTENANCE_CANCELLED
+    assert last_entry()["action"] == Action.MAINTENANCE_CANCELLED
     assert not maintenance.cancel_window(window, by=alice)
     note = notes.add_note(endpoint, at=None, text="deployed", by=alice)
     assert notes.remove_note(note, by=alice)
-    assert (last()["action"], last()["before"]["text"]) == (Action.NOTE_REMOVED, "deployed")
-    assert len(told()) == 5
+    assert (last_entry()["action"], last_entry()["before"]["text"]) == (
+        Action.NOTE_REMOVED,
+        "deployed",
+    )
+    assert len(all_entries()) == 5

@@ -1,4 +1,4 @@
-"""What cannot be written down does not happen."""
+"""An action without an audit entry does not happen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from dashboard.trust import detection, tool_rules
 from health.risk import Risk
 from probes.outcomes import Metric
 from probes.secret import Secret
-from tests.dashboard.audit.builders import close, everything, link_now
+from tests.dashboard.audit.builders import all_rows, link_now, refuse_inserts
 from tests.dashboard.incidents.builders import degrade
 from tests.dashboard.notifications.builders import make_webhook
 from tests.factories import make_endpoint, make_run
@@ -35,7 +35,7 @@ def _window() -> None:
     )
 
 
-# Everything that somebody does here; the rows that it is done to were made before.
+# Every action of people; the rows that it changes exist before.
 ACTIONS: dict[str, Callable[[], object]] = {
     "endpoints.create": lambda: make_endpoint(slug="new", key=Secret("sk-0123456789abcdef")),
     "endpoints.update": lambda: endpoints.update(
@@ -96,26 +96,26 @@ def rows(db: None) -> None:
 @pytest.mark.usefixtures("rows")
 @pytest.mark.parametrize("table", ["dashboard_auditentry", "dashboard_auditlink"])
 def test_an_action_that_cannot_be_written_down_does_not_happen(table: str) -> None:
-    """Whether the entry or its place in the chain is refused: every row stays as it was."""
-    close(table)
+    """If the entry or its link is refused, no row changes."""
+    refuse_inserts(table)
     execute("SET CONSTRAINTS ALL IMMEDIATE")
-    before = everything()
+    before = all_rows()
 
     for name, act in ACTIONS.items():
         with pytest.raises(DatabaseError, match="closed"):
             act()
-        assert everything() == before, name
+        assert all_rows() == before, name
 
 
 @pytest.mark.usefixtures("rows")
 def test_the_same_actions_happen_where_they_can_be_written_down() -> None:
-    """Else the test above would prove nothing."""
-    before = everything()
+    """The same actions succeed otherwise: the test above can fail."""
+    before = all_rows()
     for name, act in ACTIONS.items():
         mark = transaction.savepoint()
         act()
         link_now()
-        after = everything()
+        after = all_rows()
         assert len(after["dashboard_auditentry"]) > len(before["dashboard_auditentry"]), name
         assert len(after["dashboard_auditlink"]) == len(after["dashboard_auditentry"]), name
         transaction.savepoint_rollback(mark)
@@ -123,7 +123,7 @@ def test_the_same_actions_happen_where_they_can_be_written_down() -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_link_that_is_refused_at_the_commit_undoes_the_action() -> None:
-    """The chain is made when the transaction ends; where it cannot be, all of it is undone."""
+    """Links are written at the commit; if that fails, the transaction is rolled back."""
     execute(CLOSED.format("dashboard_auditlink"))
     try:
         with pytest.raises(IntegrityError, match="closed"):

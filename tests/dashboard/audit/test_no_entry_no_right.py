@@ -1,4 +1,4 @@
-"""Modes, people, roles, teams and tokens: what cannot be written down does not happen."""
+"""Modes, people, roles, teams and tokens: an action without an audit entry does not happen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dashboard.people.services import people, roles, teams, tokens
 from dashboard.people.services.people import InvitedRights
 from dashboard.trust import modes
 from health.modes import Mode
-from tests.dashboard.audit.builders import close, everything, link_now
+from tests.dashboard.audit.builders import all_rows, link_now, refuse_inserts
 from tests.factories import make_endpoint, make_person
 
 
@@ -64,19 +64,19 @@ def rows(db: None) -> None:
 
 @pytest.mark.usefixtures("rows")
 def test_a_right_that_cannot_be_written_down_is_not_given() -> None:
-    """Where the entry is refused, every row stays as it was; where it is not, there is one more."""
-    before = everything()
+    """If the entry is refused, no row changes; otherwise there is one more entry."""
+    before = all_rows()
     for name, act in ACTIONS.items():
         mark = transaction.savepoint()
         act()
         link_now()
-        after = everything()
+        after = all_rows()
         assert len(after["dashboard_auditlink"]) > len(before["dashboard_auditlink"]), name
         transaction.savepoint_rollback(mark)
 
-    close("dashboard_auditentry")
+    refuse_inserts("dashboard_auditentry")
     execute("SET CONSTRAINTS ALL IMMEDIATE")
     for name, act in ACTIONS.items():
         with pytest.raises(DatabaseError, match="closed"):
             act()
-        assert everything() == before, name
+        assert all_rows() == before, name

@@ -1,4 +1,4 @@
-"""How colours look: contrast by WCAG, distance by eye, and what colour-blind people see of them."""
+"""Colours: contrast by WCAG, perceptual distance, and simulated colour blindness."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ VISIONS: dict[str, tuple[Colour, Colour, Colour]] = {
 }
 
 
-def tokens(path: Path, scheme: str) -> dict[str, Colour]:
-    """Every custom property of the file that holds a plain colour, in one colour scheme."""
+def read_colour_tokens(path: Path, scheme: str) -> dict[str, Colour]:
+    """Every custom property of the file with a plain colour, in one colour scheme."""
     place = {"light": 0, "dark": 1}[scheme]
     values: dict[str, Colour] = {}
     for name, value in re.findall(r"--([\w-]+):\s*([^;]+);", path.read_text()):
@@ -41,18 +41,18 @@ def tokens(path: Path, scheme: str) -> dict[str, Colour]:
     return values
 
 
-def contrast(one: Colour, other: Colour) -> float:
+def contrast(first: Colour, second: Colour) -> float:
     """The ratio of WCAG 2, from 1 to 21."""
-    dark, light = sorted((_luminance(one), _luminance(other)))
+    dark, light = sorted((_luminance(first), _luminance(second)))
     return (light + 0.05) / (dark + 0.05)
 
 
-def distance(one: Colour, other: Colour, vision: str) -> float:
+def distance(first: Colour, second: Colour, vision: str) -> float:
     """Euclidean in OKLab, where 0.02 is just noticeable and 1 is black against white."""
-    return dist(_oklab(seen(one, vision)), _oklab(seen(other, vision)))
+    return dist(_oklab(simulate_vision(first, vision)), _oklab(simulate_vision(second, vision)))
 
 
-def seen(colour: Colour, vision: str) -> Colour:
+def simulate_vision(colour: Colour, vision: str) -> Colour:
     rows = VISIONS[vision]
     red, green, blue = (min(1.0, max(0.0, _dot(row, colour))) for row in rows)
     return red, green, blue
@@ -64,10 +64,10 @@ def _dot(row: Colour, colour: Colour) -> float:
 
 def _linear(text: str) -> Colour:
     red, green, blue = (int(text[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    return _undo(red), _undo(green), _undo(blue)
+    return _linear_part(red), _linear_part(green), _linear_part(blue)
 
 
-def _undo(part: float) -> float:
+def _linear_part(part: float) -> float:
     return part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
 
 

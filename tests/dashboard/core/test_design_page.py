@@ -15,7 +15,7 @@ TEMPLATES = Path(__file__).resolve().parents[3] / "templates" / "design"
 def test_the_living_page_shows_every_part_with_its_markup(
     signed_in: Client, settings: Settings
 ) -> None:
-    """In development each part is there, and its source beside it as text."""
+    """In development the page shows each part and its source."""
     settings.DEBUG = True
 
     page = signed_in.get("/design/").content.decode()
@@ -30,7 +30,7 @@ def test_the_living_page_has_an_entry_for_each_part() -> None:
 
 
 def test_the_living_page_exists_only_in_development(signed_in: Client) -> None:
-    """Where the product runs there is nothing at its addresses."""
+    """In production its URLs answer 404."""
     assert signed_in.get("/design/").status_code == 404
     assert signed_in.post("/design/toast/", {"level": "error"}).status_code == 404
 
@@ -39,22 +39,22 @@ def test_the_living_page_exists_only_in_development(signed_in: Client) -> None:
 def test_who_is_not_signed_in_does_not_see_the_living_page(
     client: Client, settings: Settings
 ) -> None:
-    """It is a page like all others."""
+    """The page needs a sign-in like all others."""
     settings.DEBUG = True
 
     assert client.get("/design/").headers["Location"] == "/login/?next=/design/"
 
 
 @pytest.mark.parametrize(
-    ("asked", "level"), [("error", "error"), ("success", "success"), ("<script>", "info")]
+    ("requested", "level"), [("error", "error"), ("success", "success"), ("<script>", "info")]
 )
 def test_a_toast_comes_as_an_event_with_the_answer(
-    signed_in: Client, settings: Settings, asked: str, level: str
+    signed_in: Client, settings: Settings, requested: str, level: str
 ) -> None:
-    """The header carries text and level; nobody can bring a level of their own."""
+    """The header carries text and level; unknown levels become info."""
     settings.DEBUG = True
 
-    answer = signed_in.post("/design/toast/", {"level": asked})
+    answer = signed_in.post("/design/toast/", {"level": requested})
 
     values = {"text": f"This is what {level} looks like.", "level": level}
     assert json.loads(answer.headers["HX-Trigger"]) == {"toast": values}

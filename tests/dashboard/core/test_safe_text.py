@@ -6,7 +6,7 @@ from dashboard.core.safe_text import clip, visible
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "expected"),
     [
         ("plain text\n\tkept", "plain text\n\tkept"),
         ("héllo 你好 → 🙂", "héllo 你好 → 🙂"),
@@ -24,9 +24,9 @@ from dashboard.core.safe_text import clip, visible
         ("cr\rlf", "cr␍lf"),
     ],
 )
-def test_what_hides_is_spelled_out(text: str, shown: str) -> None:
-    """Controls, bidi, zero-width and blank letters become visible; all else stays."""
-    assert visible(text) == shown
+def test_what_hides_is_spelled_out(text: str, expected: str) -> None:
+    """Controls, bidi, zero-width and blank letters become visible; other text is unchanged."""
+    assert visible(text) == expected
 
 
 def test_a_long_text_is_cut_and_says_so() -> None:

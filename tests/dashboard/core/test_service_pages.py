@@ -14,7 +14,7 @@ from tests.markup import assert_contains
 
 
 def test_healthz_answers_without_a_database(client: Client) -> None:
-    """The process lives, whatever else does not: no fixture gives this test a database."""
+    """The process is alive without a database: no fixture of this test provides one."""
     answer = client.get("/healthz")
 
     assert (answer.status_code, answer.content) == (200, b"ok")
@@ -29,7 +29,7 @@ def test_readyz_says_that_nothing_is_wrong(client: Client, db: None) -> None:
 
 
 def test_a_person_signs_in_and_out(client: Client, db: None) -> None:
-    """The login leads to where one wanted to go."""
+    """Signing in redirects to the requested page."""
     make_person("bob", Role.OPERATOR, password="correct horse battery")
 
     form = {"username": "bob", "password": "correct horse battery", "next": "/endpoints/new/"}
@@ -40,7 +40,7 @@ def test_a_person_signs_in_and_out(client: Client, db: None) -> None:
 
 
 def test_a_login_never_leads_to_another_host(client: Client, db: None) -> None:
-    """The address to go on to stays on this site."""
+    """The redirect after signing in stays on this site."""
     User.objects.create_user("bob", password="correct horse battery")
 
     form = {"username": "bob", "password": "correct horse battery", "next": "//evil.example/"}
@@ -50,14 +50,14 @@ def test_a_login_never_leads_to_another_host(client: Client, db: None) -> None:
 
 
 def test_a_wrong_password_is_told(client: Client, db: None) -> None:
-    """The page says so and keeps the person out."""
+    """The page shows an error, and the person is not signed in."""
     page = client.post("/login/", {"username": "bob", "password": "wrong"})
 
     assert_contains(page, "Please enter a correct username and password")
 
 
 def test_a_part_that_polls_after_the_session_moves_the_whole_page(client: Client, db: None) -> None:
-    """An expired session never puts the login form into a part of a page."""
+    """After an expired session, a fragment redirects instead of showing the login form."""
     headers = {"HX-Request": "true", "HX-Current-URL": "http://testserver/endpoints/steady/"}
     answer = client.get("/fleet/rows/", headers=headers, follow=True)
 
@@ -67,7 +67,7 @@ def test_a_part_that_polls_after_the_session_moves_the_whole_page(client: Client
 
 @pytest.mark.parametrize("name", ["403.html", "403_csrf.html", "404.html", "500.html"])
 def test_fault_pages_need_nothing(name: str) -> None:
-    """They render without a context and, in this test, without a database."""
+    """Error pages render without a context and without a database."""
     assert "To the fleet" in render_to_string(name)
 
 
@@ -79,6 +79,6 @@ def test_pages_carry_the_strict_policy(signed_in: Client) -> None:
     assert "unsafe-inline" not in page.headers["Content-Security-Policy"]
     assert "style=" not in text
     assert "<style" not in text
-    # Data for a script may stand in the page: the browser does not run what is called JSON.
+    # JSON data in a script element is allowed: browsers do not execute it.
     scripts = re.findall(r"<script[^>]*>", text)
     assert [tag for tag in scripts if "src=" not in tag and "application/json" not in tag] == []

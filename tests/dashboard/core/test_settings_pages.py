@@ -1,4 +1,4 @@
-"""The overview of settings, and the page of what is kept."""
+"""The overview of settings, and the retention page."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TODAY = date(2026, 11, 16)
 
 @pytest.mark.django_db
 def test_every_settings_page_is_listed_for_an_administrator(client: Client) -> None:
-    """The overview leads to each of them, and each of them opens."""
+    """The overview links to each page, and each page opens."""
     client.force_login(User.objects.create_superuser("root"))
     overview = client.get("/settings/")
 
@@ -42,7 +42,7 @@ def test_every_settings_page_is_listed_for_an_administrator(client: Client) -> N
 def test_everybody_is_shown_what_they_may_open_and_nothing_else(
     client: Client, roles: tuple[Role, ...]
 ) -> None:
-    """No link leads to a refusal, and no page that would open is kept from them."""
+    """No link leads to a refusal, and every page that would open is linked."""
     client.force_login(make_person("zoe", *roles))
     overview = client.get("/settings/")
 
@@ -56,12 +56,12 @@ def test_everybody_is_shown_what_they_may_open_and_nothing_else(
 
 @pytest.mark.parametrize("address", ["/settings/", "/settings/retention/"])
 def test_settings_need_a_person(client: Client, address: str) -> None:
-    """Strangers are sent to sign in."""
+    """Anonymous visitors are redirected to the sign-in."""
     assert client.get(address).headers["Location"].startswith("/login/")
 
 
 def test_retention_tells_limits_and_where_they_are_set(signed_in: Client, settings: Any) -> None:
-    """The figures are those that the worker goes by, beside the names in .env.example."""
+    """The figures are the worker's settings, with their names from .env.example."""
     settings.KEEP_EVIDENCE_DAYS = 77
     make_attempt(make_run(make_endpoint()), evidence={"exchanges": []})
 
@@ -75,12 +75,12 @@ def test_retention_tells_limits_and_where_they_are_set(signed_in: Client, settin
 
 
 def test_every_store_that_has_a_limit_is_on_the_page() -> None:
-    """A new limit cannot be forgotten here."""
+    """Every setting of a limit has an entry on the page."""
     assert retention_page.VARIABLES.keys() == retention.retention_limits().keys()
 
 
 def test_the_next_drop_is_the_oldest_partition_when_all_of_it_is_too_old(settings: Any) -> None:
-    """It names the day and what is freed; empty partitions are nothing to drop."""
+    """The page names the day and the freed size; empty partitions do not count."""
     settings.KEEP_RAW_DAYS = 14
     days = [(date(2026, 11, 1), False), (date(2026, 11, 3), True), (date(2026, 11, 15), True)]
     pieces = [_day(day, holds_rows=holds) for day, holds in days]
@@ -95,7 +95,7 @@ def test_the_next_drop_is_the_oldest_partition_when_all_of_it_is_too_old(setting
 
 
 def test_what_is_over_its_limit_is_due_now(settings: Any) -> None:
-    """A worker that did not come by yet does not make the page name a day in the past."""
+    """An overdue drop is due now, not on a day in the past."""
     settings.KEEP_RAW_DAYS = 2
 
     page = retention_page.build_retention_page(
@@ -108,7 +108,7 @@ def test_what_is_over_its_limit_is_due_now(settings: Any) -> None:
 
 
 def test_an_empty_store_says_so(signed_in: Client) -> None:
-    """Nothing yet is not a date, and nothing is not nought days."""
+    """An empty store shows neither a date nor zero days."""
     nothing = retention_page.build_retention_page(TableSizes(TODAY, 10**6, ()))
 
     assert {(store.oldest, store.next) for store in nothing.limited} == {(None, None)}
@@ -117,17 +117,17 @@ def test_an_empty_store_says_so(signed_in: Client) -> None:
 @pytest.mark.django_db
 def test_every_table_of_ours_is_counted_once() -> None:
     """The sizes of the page add up to those of all our tables."""
-    found = table_sizes.read_table_sizes()
+    sizes = table_sizes.read_table_sizes()
 
-    names = [piece.partition.name if piece.partition else piece.table for piece in found.sizes]
+    names = [piece.partition.name if piece.partition else piece.table for piece in sizes.sizes]
     assert len(names) == len(set(names))
-    parents = {piece.table for piece in found.sizes if piece.partition}
+    parents = {piece.table for piece in sizes.sizes if piece.partition}
     assert parents == {*partitions.DAILY, *partitions.MONTHLY}
     assert {"dashboard_run", "dashboard_endpoint"} <= set(names)
 
 
 def test_retention_takes_the_same_queries_whatever_is_stored(signed_in: Client) -> None:
-    """More partitions are no more queries."""
+    """The number of queries does not grow with the partitions."""
     counted = []
     for days in (0, 60):
         partitions.ensure_days(partitions.database_today() - timedelta(days=n) for n in range(days))

@@ -23,14 +23,14 @@ NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
     ],
 )
 def test_a_range_ends_now(name: str, span: timedelta) -> None:
-    """A name that nobody knows is the week."""
+    """An unknown range is the week."""
     window = parse_window({"range": name}, NOW)
 
     assert (window.start, window.end, window.problem) == (NOW - span, NOW, "")
 
 
 def test_all_has_no_beginning() -> None:
-    """The first run decides."""
+    """All begins with the first run."""
     assert parse_window({"range": "all"}, NOW).start is None
 
 
@@ -43,7 +43,7 @@ def test_all_has_no_beginning() -> None:
     ],
 )
 def test_a_window_by_hand_is_in_utc_unless_it_says_otherwise(start: str, end: str) -> None:
-    """The form without scripts, and links of anybody."""
+    """For the form without scripts, and for links."""
     window = parse_window({"from": start, "to": end, "range": "30d"}, NOW)
 
     day = datetime(2026, 11, 3, 12, tzinfo=UTC)
@@ -52,7 +52,7 @@ def test_a_window_by_hand_is_in_utc_unless_it_says_otherwise(start: str, end: st
 
 
 @pytest.mark.parametrize(
-    ("start", "end", "word"),
+    ("start", "end", "problem"),
     [
         ("2026-11-04T12:00", "2026-11-03T12:00", "end after it begins"),
         ("2026-11-04T12:00", "2026-11-04T12:00:30", "one minute"),
@@ -63,28 +63,30 @@ def test_a_window_by_hand_is_in_utc_unless_it_says_otherwise(start: str, end: st
         ("2027-11-03T12:00", "2028-11-03T12:00", "not come yet"),
     ],
 )
-def test_a_window_without_sense_is_its_range_with_a_word(start: str, end: str, word: str) -> None:
-    """Nobody is left with an error page, nor without knowing why."""
+def test_a_window_without_sense_is_its_range_with_a_word(
+    start: str, end: str, problem: str
+) -> None:
+    """An invalid window shows its range and the problem, not an error page."""
     window = parse_window({"from": start, "to": end, "range": "24h"}, NOW)
 
-    assert word in window.problem
+    assert problem in window.problem
     assert (window.is_custom, window.start) == (False, NOW - timedelta(days=1))
 
 
 def test_an_end_that_lies_ahead_is_now() -> None:
-    """Dragging over the right edge asks for the future."""
+    """A window that ends in the future ends now."""
     window = parse_window({"from": "2026-11-16T10:00", "to": "2030-01-01T00:00"}, NOW)
 
     assert window.end == NOW
 
 
 def test_links_keep_the_window_and_a_range_leaves_it() -> None:
-    """Another metric is shown for the same time; the reset goes to where the zoom began."""
+    """Links to other metrics keep the window; the reset returns to the range."""
     query = {"metric": "leak", "range": "30d", "from": "2026-11-03T12:00", "to": "2026-11-04T12:00"}
-    asked = filters.read_filter(query, NOW)
+    chart_filter = filters.read_filter(query, NOW)
     window = "from=2026-11-03T12%3A00%3A00Z&to=2026-11-04T12%3A00%3A00Z"
 
-    assert asked.of(Measure.COST) == f"?metric=cost&range=30d&{window}"
-    assert asked.in_range(TimeRange.DAY) == "?metric=leak&range=24h"
-    assert asked.reset == "?metric=leak&range=30d"
+    assert chart_filter.of(Measure.COST) == f"?metric=cost&range=30d&{window}"
+    assert chart_filter.in_range(TimeRange.DAY) == "?metric=leak&range=24h"
+    assert chart_filter.reset == "?metric=leak&range=30d"
     assert filters.read_filter({"metric": "<b>"}, NOW).subject is Metric.PARSE_SUCCESS

@@ -1,4 +1,4 @@
-"""People: who may sign in, who decides it, and one's own password."""
+"""The pages of people, invitations, and the person's own password."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ OTHER = "another sentence 8"
 
 @pytest.fixture(autouse=True)
 def _quick_hashes(settings: Any) -> None:
-    """How slowly a password is hashed is not the subject here."""
+    """Fast hashes: their cost is not tested here."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
@@ -43,25 +43,25 @@ def as_administrator(client: Client, administrator: User) -> Client:
     return client
 
 
-def shown_link(page: Any) -> str:
-    """The path of the link that a page shows this once."""
-    found = search(r'id="new-link"[^>]*>https?://[^/<]+(/[^<]+)<', page.content.decode())
-    assert found is not None
-    return unescape(found[1])
+def read_link(page: Any) -> str:
+    """The path of the link that a page shows."""
+    match = search(r'id="new-link"[^>]*>https?://[^/<]+(/[^<]+)<', page.content.decode())
+    assert match is not None
+    return unescape(match[1])
 
 
 def invite(client: Client, username: str, **over: Any) -> Any:
     return client.post("/settings/people/", {"username": username, "roles": ["viewer"], **over})
 
 
-def choose(client: Client, link: str, password: str = CHOSEN) -> Any:
+def choose_password(client: Client, link: str, password: str = CHOSEN) -> Any:
     return client.post(link, {"new_password1": password, "new_password2": password})
 
 
 def test_somebody_is_invited_chooses_a_password_and_is_in(as_administrator: Client) -> None:
-    """The link stands in the answer to the post and nowhere else, and works once."""
+    """The link is only in the response to the POST, and works once."""
     page = invite(as_administrator, "bob", roles=["operator", "approver"], email="bob@host-1.test")
-    link = shown_link(page)
+    link = read_link(page)
     assert "no-store" in page.headers["Cache-Control"]
     again = as_administrator.get("/settings/people/")
     assert_not_contains(again, link)
@@ -73,25 +73,25 @@ def test_somebody_is_invited_chooses_a_password_and_is_in(as_administrator: Clie
     assert_contains(opened, "Welcome, bob")
     assert "no-store" in opened.headers["Cache-Control"]
     assert opened.headers["Referrer-Policy"] == "same-origin"
-    assertRedirects(choose(newcomer, link), "/")
+    assertRedirects(choose_password(newcomer, link), "/")
 
     bob = User.objects.get(username="bob")
     assert bob.email == "bob@host-1.test"
     assert newcomer.get("/").context["user"] == bob
     assert Client().login(username="bob", password=CHOSEN)
-    assert choose(Client(), link, OTHER).status_code == 404
+    assert choose_password(Client(), link, OTHER).status_code == 404
     assert not Client().login(username="bob", password=OTHER)
 
 
 def test_links_that_open_nothing_all_look_the_same(as_administrator: Client) -> None:
-    """Unknown, used, expired, replaced, withdrawn: a guess learns nothing from the answer."""
+    """Unknown, used, expired, replaced and withdrawn links get the same response."""
     used, expired, replaced, withdrawn = (
-        shown_link(invite(as_administrator, name)) for name in ("one", "two", "three", "four")
+        read_link(invite(as_administrator, name)) for name in ("one", "two", "three", "four")
     )
     ids = {person.username: person.pk for person in User.objects.all()}
-    choose(Client(), used)
+    choose_password(Client(), used)
     Invitation.objects.filter(person=ids["two"]).update(expires_at=Now())
-    fresh = shown_link(as_administrator.post(f"/settings/people/{ids['three']}/password/"))
+    fresh = read_link(as_administrator.post(f"/settings/people/{ids['three']}/password/"))
     as_administrator.post(f"/settings/people/{ids['four']}/withdraw/")
     unknown = used[:-5] + "aaaa/"
 
@@ -103,14 +103,14 @@ def test_links_that_open_nothing_all_look_the_same(as_administrator: Client) -> 
     assert {answer.status_code for answer in answers} == {404}
     assert len({answer.content for answer in answers}) == 1
     assert_contains(answers[0], "Ask an administrator for a new one.", status_code=404)
-    assert choose(Client(), expired).status_code == 404
+    assert choose_password(Client(), expired).status_code == 404
     assert Client().get(fresh).status_code == 200
     assert "four" not in User.objects.values_list("username", flat=True)
     assert "link expired" in as_administrator.get("/settings/people/").content.decode()
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "words"),
+    ("first", "second", "message"),
     [
         ("zebra 7", "zebra 7", "This password is too short."),
         ("password1234", "password1234", "This password is too common."),
@@ -119,20 +119,20 @@ def test_links_that_open_nothing_all_look_the_same(as_administrator: Client) -> 
     ],
 )
 def test_a_bad_choice_leaves_the_link_as_it_is(
-    as_administrator: Client, first: str, second: str, words: str
+    as_administrator: Client, first: str, second: str, message: str
 ) -> None:
-    """It is refused in words, nothing that was typed is in the page, and one may try again."""
-    link = shown_link(invite(as_administrator, "somebodynew"))
+    """The error is shown without the typed password, and the link still works."""
+    link = read_link(invite(as_administrator, "somebodynew"))
 
     page = Client().post(link, {"new_password1": first, "new_password2": second})
 
-    assert_contains(page, words)
+    assert_contains(page, message)
     assert_not_contains(page, f'value="{first}"')
-    assert choose(Client(), link).status_code == 302
+    assert choose_password(Client(), link).status_code == 302
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
+    ("name", "message"),
     [
         ("", "This field is required."),
         ("<script>alert(1)</script>", "Enter a valid username."),
@@ -143,18 +143,18 @@ def test_a_bad_choice_leaves_the_link_as_it_is(
     ],
 )
 def test_a_bad_name_is_refused_beside_its_field(
-    as_administrator: Client, name: str, words: str
+    as_administrator: Client, name: str, message: str
 ) -> None:
-    """Nobody is added, and markup stays text; names differ in more than their case."""
+    """No person is added, and markup is escaped; names must differ in more than case."""
     page = invite(as_administrator, name)
 
-    assert_contains(page, words)
+    assert_contains(page, message)
     assert_not_contains(page, "<script>alert")
     assert User.objects.count() == 1
 
 
 def test_an_invitation_says_what_somebody_will_be(as_administrator: Client) -> None:
-    """An administrator, or roles in one team, without what others include; nobody is nothing."""
+    """Administrator, or roles in one team without redundant ones; at least one is required."""
     search_team = Team.objects.create(name="Search")
 
     invite(as_administrator, "eve", roles=["administrator", "viewer"])
@@ -165,20 +165,22 @@ def test_an_invitation_says_what_somebody_will_be(as_administrator: Client) -> N
     assert eve.is_superuser
     assert not eve.grants.exists()
     assert not bob.is_superuser
-    assert [(each.role, each.team) for each in bob.grants.all()] == [(Role.APPROVER, search_team)]
+    assert [(grant.role, grant.team) for grant in bob.grants.all()] == [
+        (Role.APPROVER, search_team)
+    ]
     assert_contains(nothing, "Choose at least one role.")
     assert not User.objects.filter(username="carol").exists()
 
 
 def test_who_is_deactivated_is_out_at_once_and_for_good(as_administrator: Client) -> None:
-    """Open sessions end, the password opens nothing, and reactivating revives no old session."""
+    """Sessions end, the password stops working, and reactivation revives no old session."""
     bob = make_person("bob", Role.VIEWER, password=CHOSEN)
     User.objects.filter(pk=bob.pk).update(last_login=timezone.now())
     session = Client()
     session.force_login(bob)
     assert session.get("/").status_code == 200
 
-    reset = shown_link(as_administrator.post(f"/settings/people/{bob.pk}/password/"))
+    reset = read_link(as_administrator.post(f"/settings/people/{bob.pk}/password/"))
     page = as_administrator.post(f"/settings/people/{bob.pk}/deactivate/", follow=True)
 
     assert_contains(page, "bob can no longer sign in")
@@ -187,53 +189,53 @@ def test_who_is_deactivated_is_out_at_once_and_for_good(as_administrator: Client
     assert Client().get(reset).status_code == 404
     again = as_administrator.post(f"/settings/people/{bob.pk}/reactivate/")
     assert session.get("/").status_code == 302
-    assertRedirects(choose(Client(), shown_link(again), OTHER), "/")
+    assertRedirects(choose_password(Client(), read_link(again), OTHER), "/")
     assert Client().login(username="bob", password=OTHER)
 
 
 def test_a_link_to_a_new_password_ends_the_old_one_and_its_sessions(
     as_administrator: Client,
 ) -> None:
-    """Whoever found the old password is out as well; a second factor is asked for all the same."""
+    """The old password and its sessions end; the second factor is still required."""
     bob = make_person("bob", Role.VIEWER, password=CHOSEN)
     User.objects.filter(pk=bob.pk).update(last_login=timezone.now())
     Authenticator.objects.create(user=bob, type=Authenticator.Type.TOTP, data={})
     session = Client()
     session.force_login(bob)
 
-    link = shown_link(as_administrator.post(f"/settings/people/{bob.pk}/password/"))
+    link = read_link(as_administrator.post(f"/settings/people/{bob.pk}/password/"))
 
     assert session.get("/").status_code == 302
     assert not Client().login(username="bob", password=CHOSEN)
-    assert choose(session, link, OTHER).headers["Location"] == "/login/code/"
+    assert choose_password(session, link, OTHER).headers["Location"] == "/login/code/"
     assert session.get("/").headers["Location"].startswith("/login/")
     assert User.objects.get(username="bob").check_password(OTHER)
 
 
 def test_a_link_opened_by_somebody_else_says_whose_it_is(as_administrator: Client) -> None:
-    """An administrator who tries a link sees before that they would be signed out."""
-    link = shown_link(invite(as_administrator, "bob"))
+    """An administrator who opens a link sees whose it is before being signed out."""
+    link = read_link(invite(as_administrator, "bob"))
 
     assert_contains(as_administrator.get(link), "You are signed in as root.")
-    choose(as_administrator, link)
+    choose_password(as_administrator, link)
 
     assert as_administrator.get("/").context["user"].username == "bob"
 
 
 def test_nobody_changes_themselves(as_administrator: Client, administrator: User) -> None:
-    """Neither by the page, which offers nothing, nor by a post of one's own making."""
+    """Neither by the page, which offers nothing, nor by a forged POST."""
     User.objects.create_superuser("other")
     here = f"/settings/people/{administrator.pk}/"
 
     assert_contains(as_administrator.get(here), "This is you.")
     ended = as_administrator.post(f"{here}deactivate/", follow=True)
     lowered = as_administrator.post(f"{here}role/", {"administrator": "no"}, follow=True)
-    given = as_administrator.post(f"{here}grants/", {"role": "approver"}, follow=True)
+    response = as_administrator.post(f"{here}grants/", {"role": "approver"}, follow=True)
     renewed = as_administrator.post(f"{here}password/", follow=True)
 
     assert_contains(ended, "You cannot deactivate yourself")
     assert_contains(lowered, "You cannot change your own role")
-    assert_contains(given, "You cannot change your own role")
+    assert_contains(response, "You cannot change your own role")
     assert_contains(renewed, "Change your own password under Settings, Password.")
     administrator.refresh_from_db()
     assert administrator.is_active
@@ -242,7 +244,7 @@ def test_nobody_changes_themselves(as_administrator: Client, administrator: User
 
 
 def test_roles_are_given_and_taken_and_count_at_once(as_administrator: Client) -> None:
-    """Several at a time, everywhere or in a team; the page says each and what it may do."""
+    """Several roles, everywhere or in a team; the page lists each with its description."""
     team = Team.objects.create(name="Search")
     bob = make_person("bob")
     here, session = f"/settings/people/{bob.pk}/", Client()
@@ -251,15 +253,15 @@ def test_roles_are_given_and_taken_and_count_at_once(as_administrator: Client) -
     assert session.get("/").status_code == 403
 
     as_administrator.post(f"{here}grants/", {"role": "operator"})
-    given = as_administrator.post(
+    response = as_administrator.post(
         f"{here}grants/", {"role": "approver", "team": team.pk, "reason": "on call"}, follow=True
     )
     again = {"role": "approver", "team": team.pk}
     twice = as_administrator.post(f"{here}grants/", again, follow=True)
     nonsense = as_administrator.post(f"{here}grants/", {"role": "king", "team": "x"})
 
-    assert_contains(given, "Operator everywhere; Approver in Search")
-    assert_contains(given, f'href="/settings/teams/{team.pk}/"')
+    assert_contains(response, "Operator everywhere; Approver in Search")
+    assert_contains(response, f'href="/settings/teams/{team.pk}/"')
     assert_contains(twice, "bob has this role there already.")
     assert_contains(nonsense, "Select a valid choice.", count=2)
     menu = session.get("/")
@@ -276,7 +278,7 @@ def test_roles_are_given_and_taken_and_count_at_once(as_administrator: Client) -
 
 
 def test_an_administrator_is_made_and_unmade(as_administrator: Client) -> None:
-    """The roles from before count again afterwards."""
+    """The previous roles apply again afterwards."""
     bob = make_person("bob", Role.VIEWER)
     here = f"/settings/people/{bob.pk}/"
 
@@ -293,25 +295,25 @@ def test_an_administrator_is_made_and_unmade(as_administrator: Client) -> None:
 def test_living_tokens_are_named_before_somebody_goes_and_stop_with_them(
     as_administrator: Client,
 ) -> None:
-    """Programs that use them are refused at once, which an administrator has to know."""
+    """The page warns an administrator, since programs that use them are refused at once."""
     bob = make_person("bob", Role.VIEWER)
     report = tokens.issue_token(name="report", scopes=["read"], by=bob)
     tokens.revoke_token(tokens.issue_token(name="old", scopes=["read"], by=bob).token)
-    shown = {"Authorization": f"Bearer {report.text}"}
-    assert Client().get("/api/v1/endpoints", headers=shown).status_code == 200
+    headers = {"Authorization": f"Bearer {report.text}"}
+    assert Client().get("/api/v1/endpoints", headers=headers).status_code == 200
 
     page = as_administrator.get(f"/settings/people/{bob.pk}/")
     as_administrator.post(f"/settings/people/{bob.pk}/deactivate/")
 
     assert_contains(page, "1 API token that they made stops working with them.")
-    assert Client().get("/api/v1/endpoints", headers=shown).status_code == 401
+    assert Client().get("/api/v1/endpoints", headers=headers).status_code == 401
 
 
 def test_somebody_who_came_is_not_withdrawn(as_administrator: Client) -> None:
-    """What they did stays under their name."""
-    link = shown_link(invite(as_administrator, "bob"))
+    """A person who has signed in cannot be withdrawn: their actions keep their name."""
+    link = read_link(invite(as_administrator, "bob"))
     bob = User.objects.get(username="bob")
-    choose(Client(), link)
+    choose_password(Client(), link)
 
     page = as_administrator.post(f"/settings/people/{bob.pk}/withdraw/", follow=True)
 
@@ -328,7 +330,7 @@ PAGES = (
 
 @pytest.mark.django_db
 def test_people_are_for_administrators(client: Client) -> None:
-    """Anonymous is sent to sign in, everybody else is refused, and nothing happens to anybody."""
+    """Anonymous visitors are redirected, all others are refused, and nothing changes."""
     person = make_person("alice", Role.OPERATOR, Role.APPROVER)
     grant = Grant.objects.filter(person=person)[0]
     for page in PAGES:
@@ -345,7 +347,7 @@ def test_people_are_for_administrators(client: Client) -> None:
 
 
 def test_nobody_of_that_number_is_not_found(as_administrator: Client) -> None:
-    """Also where the number is larger than any row's, and where a role is somebody else's."""
+    """Also for an id beyond the column's range, and for another person's role."""
     grant = Grant.objects.get(person=make_person("bob", Role.VIEWER))
     other = make_person("carol").pk
 
@@ -357,12 +359,14 @@ def test_nobody_of_that_number_is_not_found(as_administrator: Client) -> None:
 
 
 def test_the_list_takes_as_many_queries_for_sixty_as_for_two(as_administrator: Client) -> None:
-    """No query for each person or for each of their roles."""
+    """No query per person or per role."""
     team = Team.objects.create(name="Search")
     counted = []
     for count in (2, 60):
-        made = User.objects.bulk_create(User(username=f"p{count}-{n}") for n in range(count))
-        Grant.objects.bulk_create(Grant(person=each, team=team, role="viewer") for each in made)
+        people = User.objects.bulk_create(User(username=f"p{count}-{n}") for n in range(count))
+        Grant.objects.bulk_create(
+            Grant(person=person, team=team, role="viewer") for person in people
+        )
         with CaptureQueriesContext(connection) as queries:
             as_administrator.get("/settings/people/")
         counted.append(len(queries))
@@ -371,19 +375,19 @@ def test_the_list_takes_as_many_queries_for_sixty_as_for_two(as_administrator: C
 
 
 def test_people_are_found_by_name_address_and_team(as_administrator: Client) -> None:
-    """Each of them once, whatever fits; nothing that fits is said in words."""
+    """Each person once, whatever matches; no match shows a message."""
     team = Team.objects.create(name="Search")
     make_person("bob", Role.VIEWER, Role.OPERATOR, team=team)
     User.objects.create_user("carol", email="carol@host-1.test")
 
-    def found(q: str) -> list[str]:
+    def search_people(q: str) -> list[str]:
         page = as_administrator.get("/settings/people/", {"q": q})
         return [person.username for person in page.context["page"]]
 
-    assert found("sear") == ["bob"]
-    assert found("HOST-1") == ["carol"]
-    assert found(" o ") == ["bob", "carol", "root"]
-    assert found("\0") == ["bob", "carol", "root"]
+    assert search_people("sear") == ["bob"]
+    assert search_people("HOST-1") == ["carol"]
+    assert search_people(" o ") == ["bob", "carol", "root"]
+    assert search_people("\0") == ["bob", "carol", "root"]
     assert_contains(as_administrator.get("/settings/people/?q=nothing"), "Nobody fits")
 
 
@@ -395,7 +399,7 @@ def change(client: Client, **over: str) -> Any:
 
 @pytest.mark.django_db
 def test_ones_own_password_is_changed() -> None:
-    """This session goes on, another one ends, and the new password is the one that counts."""
+    """This session continues, others end, and only the new password works."""
     bob = User.objects.create_user("bob", password=CHOSEN)
     here, there = Client(), Client()
     here.force_login(bob)
@@ -410,7 +414,7 @@ def test_ones_own_password_is_changed() -> None:
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(
-    ("over", "words"),
+    ("over", "message"),
     [
         ({"old_password": "wrong"}, "Your old password was entered incorrectly."),
         ({"new_password1": "zebra 7"}, "This password is too short."),
@@ -418,19 +422,19 @@ def test_ones_own_password_is_changed() -> None:
         ({"new_password2": "something else 9"}, "The two password fields didn"),
     ],
 )
-def test_a_bad_password_is_refused_in_words(over: dict[str, str], words: str) -> None:
-    """The old one goes on, and nothing that was typed is in the page."""
+def test_a_bad_password_is_refused_in_words(over: dict[str, str], message: str) -> None:
+    """The old password still works, and the page does not contain the typed text."""
     bob = User.objects.create_user("bob", password=CHOSEN)
     client = Client()
     client.force_login(bob)
 
     page = change(client, **over)
 
-    assert_contains(page, words)
+    assert_contains(page, message)
     assert_not_contains(page, over.get("new_password1", OTHER))
     assert Client().login(username="bob", password=CHOSEN)
 
 
 def test_ones_own_password_needs_a_person(client: Client) -> None:
-    """Nobody changes nobody's password."""
+    """Changing the password needs a sign-in."""
     assert client.get("/settings/password/").headers["Location"].startswith("/login/")

@@ -1,4 +1,4 @@
-"""People, roles and teams as rows: who is left, what races do, and what is written down."""
+"""Services of people, roles and teams: the last administrator, races, and audit entries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs" / "people.md"
 
 @pytest.fixture(autouse=True)
 def _quick_hashes(settings: Any) -> None:
-    """How slowly a password is hashed is not the subject here."""
+    """Fast hashes: their cost is not tested here."""
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
@@ -39,16 +39,16 @@ def root(db: None) -> User:
     return User.objects.create_superuser("root")
 
 
-def written() -> list[tuple[Any, ...]]:
-    """Every entry: what, about whom, by whom, why, before and after."""
+def all_entries() -> list[tuple[Any, ...]]:
+    """Every audit entry: action, subject, actor, reason, before and after."""
     return [
         (
             entry.action,
-            entry.told["subject"],
+            entry.parsed_body["subject"],
             entry.actor,
-            entry.told["reason"],
-            entry.told["before"],
-            entry.told["after"],
+            entry.parsed_body["reason"],
+            entry.parsed_body["before"],
+            entry.parsed_body["after"],
         )
         for entry in AuditEntry.objects.order_by("id")
     ]
@@ -58,13 +58,13 @@ def end_by_deactivating(last: User, by: User) -> Any:
     return people.deactivate_person(last, by=by)
 
 
-def end_by_lowering(last: User, by: User) -> Any:
+def end_by_revoking(last: User, by: User) -> Any:
     return roles.set_administrator(last, administrator=False, by=by)
 
 
-@pytest.mark.parametrize("end", [end_by_deactivating, end_by_lowering])
+@pytest.mark.parametrize("end", [end_by_deactivating, end_by_revoking])
 def test_the_last_administrator_stays(end: Callable[[User, User], Any], root: User) -> None:
-    """Neither one who is deactivated nor one who never followed the link counts as another."""
+    """Deactivated people and people who never followed their link do not count."""
     by = User.objects.create_user("by")
     User.objects.create_superuser("gone", is_active=False)
     link = people.invite_person(username="eve", rights=InvitedRights(administrator=True), by=root)
@@ -74,30 +74,30 @@ def test_the_last_administrator_stays(end: Callable[[User, User], Any], root: Us
     invitations.accept_invitation(link.text, password=CHOSEN)
     end(root, by)
 
-    left = User.objects.filter(is_superuser=True, is_active=True)
-    assert [each.username for each in left] == ["eve"]
+    remaining = User.objects.filter(is_superuser=True, is_active=True)
+    assert [person.username for person in remaining] == ["eve"]
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("end", [end_by_deactivating, end_by_lowering])
+@pytest.mark.parametrize("end", [end_by_deactivating, end_by_revoking])
 def test_two_administrators_cannot_remove_each_other_at_once(
     end: Callable[[User, User], Any],
 ) -> None:
-    """One of them is left, however the two meet."""
+    """One of the two stays, whatever the timing."""
     first, second = (User.objects.create_superuser(name) for name in ("first", "second"))
 
-    at_once(lambda: end(first, second), lambda: end(second, first))
+    run_concurrently(lambda: end(first, second), lambda: end(second, first))
 
     assert User.objects.filter(is_active=True, is_superuser=True).count() == 1
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_link_is_used_once_however_two_meet() -> None:
-    """The password of one counts, and the other is refused."""
+    """One password is set, and the other request is refused."""
     root = User.objects.create_superuser("root")
     link = people.invite_person(username="bob", rights=VIEWER, by=root)
 
-    refused = at_once(
+    refused = run_concurrently(
         lambda: invitations.accept_invitation(link.text, password=CHOSEN),
         lambda: invitations.accept_invitation(link.text, password="another sentence 8"),
     )
@@ -106,7 +106,7 @@ def test_a_link_is_used_once_however_two_meet() -> None:
     assert Invitation.objects.filter(used_at__isnull=False).count() == 1
 
 
-def at_once(*doings: Callable[[], Any]) -> list[Refused]:
+def run_concurrently(*doings: Callable[[], Any]) -> list[Refused]:
     start, refused = threading.Barrier(len(doings)), list[Refused]()
 
     def do(doing: Callable[[], Any]) -> None:
@@ -127,10 +127,10 @@ def at_once(*doings: Callable[[], Any]) -> list[Refused]:
 
 
 def test_only_the_hash_of_a_link_is_kept_and_one_is_open_at_a_time(root: User) -> None:
-    """Whoever reads the table cannot follow it; a new link ends the one from before."""
+    """The table does not contain the link; a new link ends the previous one."""
     first = people.invite_person(username="bob", rights=VIEWER, by=root)
-    kept = Invitation.objects.get()
-    assert bytes(kept.digest) == hashlib.sha256(first.text.encode()).digest()
+    invitation = Invitation.objects.get()
+    assert bytes(invitation.digest) == hashlib.sha256(first.text.encode()).digest()
     # 43 characters of 64 kinds are 256 bits and more.
     assert len(first.text) == len("tg_invite_") + 43
 
@@ -140,11 +140,11 @@ def test_only_the_hash_of_a_link_is_kept_and_one_is_open_at_a_time(root: User) -
     assert invitations.find_invitation(second.text) is not None
     people.deactivate_person(first.person, by=root)
     assert invitations.find_invitation(second.text) is None
-    assert first.text not in str(written())
+    assert first.text not in str(all_entries())
 
 
 def test_everything_is_written_down(root: User) -> None:
-    """Who did what to whom, with what was before and what is after; no password, no link."""
+    """Actor, subject, before and after of every action; no password, no link."""
     team = teams.create_team(name="Search", by=root)
     teams.rename_team(team, name="Find", by=root)
     team.refresh_from_db()
@@ -154,7 +154,7 @@ def test_everything_is_written_down(root: User) -> None:
     grant = roles.give_role(bob, role=Role.VIEWER, by=root, reason="looks on")
     roles.take_role(grant, by=root, reason="enough")
     roles.set_administrator(bob, administrator=True, by=root)
-    roles.set_administrator(bob, administrator=True, by=root)  # as it is: nothing to tell
+    roles.set_administrator(bob, administrator=True, by=root)  # unchanged: no entry
     roles.set_administrator(bob, administrator=False, by=root, reason="on leave")
     people.create_password_link(bob, by=root)
     people.deactivate_person(bob, by=root, reason="left")
@@ -170,8 +170,8 @@ def test_everything_is_written_down(root: User) -> None:
     find, person = {"name": "Find"}, "person bob"
     operator, approver = ({"role": role, "team": "Find"} for role in ("operator", "approver"))
     administrator = {"role": "administrator", "team": None}
-    found = [entry for entry in written() if entry[0] != "endpoint.created"]
-    assert found == [
+    entries = [entry for entry in all_entries() if entry[0] != "endpoint.created"]
+    assert entries == [
         ("team.changed", "team Search", "root", "", None, {"name": "Search"}),
         ("team.changed", "team Find", "root", "", {"name": "Search"}, find),
         ("person.added", person, "root", "", None, {"name": "bob", "administrator": False}),
@@ -199,11 +199,11 @@ def test_everything_is_written_down(root: User) -> None:
     ]
     told_of_moves = AuditEntry.objects.filter(action="endpoint.changed").order_by("id")
     assert [entry.endpoint for entry in told_of_moves] == ["steady", "steady"]
-    assert CHOSEN not in str(found)
+    assert CHOSEN not in str(entries)
 
 
 def test_what_cannot_be_written_down_does_not_happen(root: User) -> None:
-    """No entry, no role."""
+    """Without an audit entry there is no role."""
     bob = make_person("bob")
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE dashboard_auditentry ADD CONSTRAINT no_room CHECK (id < 0)")
@@ -218,33 +218,33 @@ def test_what_cannot_be_written_down_does_not_happen(root: User) -> None:
 
 
 def test_who_has_gone_gets_no_role_and_what_is_gone_is_refused_in_words(root: User) -> None:
-    """Two people at the same page: the second is told what the first did."""
+    """Of two people on the same page, the second gets a message about the first's change."""
     bob, team = make_person("bob", Role.VIEWER), Team.objects.create(name="Search")
     grant = bob.grants.get()
     roles.take_role(grant, by=root)
-    gone = Team.objects.get(pk=team.pk)
+    removed = Team.objects.get(pk=team.pk)
     teams.remove_team(team, by=root)
 
     refusals: dict[str, Callable[[], Any]] = {
         "taken this role away": lambda: roles.take_role(grant, by=root),
-        "removed this team": lambda: roles.give_role(bob, role=Role.VIEWER, team=gone, by=root),
-        "has removed this team": lambda: teams.rename_team(gone, name="x", by=root),
+        "removed this team": lambda: roles.give_role(bob, role=Role.VIEWER, team=removed, by=root),
+        "has removed this team": lambda: teams.rename_team(removed, name="x", by=root),
         "This account is active": lambda: people.reactivate_person(bob, by=root),
         "end their access instead": lambda: people.withdraw_invitation(bob, by=root),
         "Choose at least one role": lambda: people.invite_person(
             username="x", rights=InvitedRights(), by=root
         ),
     }
-    for words, doing in refusals.items():
-        with pytest.raises(Refused, match=words):
-            doing()
+    for message, action in refusals.items():
+        with pytest.raises(Refused, match=message):
+            action()
     people.deactivate_person(bob, by=root)
     with pytest.raises(Refused, match="reactivate it first"):
         roles.give_role(bob, role=Role.VIEWER, by=root)
 
 
 def test_roles_in_words() -> None:
-    """Everywhere swallows single teams, and many teams are counted."""
+    """A role everywhere hides single teams, and many teams are counted."""
     many = [(Role.VIEWER, f"team {n}") for n in range(5)]
 
     assert roles_label([], administrator=False) == "No role"
@@ -255,7 +255,7 @@ def test_roles_in_words() -> None:
 
 
 def test_the_roles_of_an_actor_come_with_their_rights(root: User) -> None:
-    """One question to the database answers what somebody may do and how it is called."""
+    """One query returns the rights of a person and the labels of their roles."""
     team = Team.objects.create(name="Search")
     bob = make_person("bob", Role.APPROVER, team=team)
 
@@ -280,9 +280,9 @@ def test_the_page_about_people_says_what_the_code_does() -> None:
 
 
 def test_what_somebody_asked_for_goes_with_them(root: User) -> None:
-    """Nobody decides on a request of whoever is out; what others asked for stays."""
+    """A deactivated person's pending requests are withdrawn; others stay."""
     bob, carol = make_person("bob", Role.OPERATOR), make_person("carol", Role.OPERATOR)
-    of_bob, of_carol = (_asked(slug, by) for slug, by in (("one", bob), ("two", carol)))
+    of_bob, of_carol = (_request_promotion(slug, by) for slug, by in (("one", bob), ("two", carol)))
 
     people.deactivate_person(bob, by=root, reason="left")
 
@@ -290,10 +290,10 @@ def test_what_somebody_asked_for_goes_with_them(root: User) -> None:
     of_carol.refresh_from_db()
     assert (of_bob.state, of_bob.decided_by) == ("withdrawn", root)
     assert of_carol.state == "pending"
-    assert "rollout.withdrawn" in [entry[0] for entry in written()]
+    assert "rollout.withdrawn" in [entry[0] for entry in all_entries()]
 
 
-def _asked(slug: str, by: User) -> RolloutRequest:
+def _request_promotion(slug: str, by: User) -> RolloutRequest:
     return RolloutRequest.objects.create(
         profile=make_endpoint(slug=slug).profile,
         from_stage="shadow",

@@ -1,4 +1,4 @@
-"""Teams: making and removing them, and moving endpoints from one to another."""
+"""The pages of teams: creating and removing them, and moving endpoints."""
 
 from __future__ import annotations
 
@@ -23,18 +23,20 @@ def as_administrator(client: Client, db: None) -> Client:
 
 
 def test_a_team_is_made_renamed_and_removed(as_administrator: Client) -> None:
-    """Each page leads to the next; names differ in more than their case."""
+    """Each page leads to the next; names must differ in more than case."""
     assert_contains(as_administrator.get("/settings/teams/"), "No teams yet")
 
-    made = as_administrator.post("/settings/teams/", {"name": "  Search   and find "}, follow=True)
+    created = as_administrator.post(
+        "/settings/teams/", {"name": "  Search   and find "}, follow=True
+    )
     team = Team.objects.get()
     here = f"/settings/teams/{team.pk}/"
-    assertRedirects(made, here)
-    assert_contains(made, "Search and find is made.")
-    assert_contains(made, "No endpoints yet")
-    assert_contains(made, "Nobody yet")
-    taken = as_administrator.post("/settings/teams/", {"name": "SEARCH AND FIND"})
-    assert_contains(taken, "There is already a team called")
+    assertRedirects(created, here)
+    assert_contains(created, "Search and find is made.")
+    assert_contains(created, "No endpoints yet")
+    assert_contains(created, "Nobody yet")
+    duplicate = as_administrator.post("/settings/teams/", {"name": "SEARCH AND FIND"})
+    assert_contains(duplicate, "There is already a team called")
     Team.objects.create(name="Ops")
     assert_contains(as_administrator.post(here, {"name": "ops"}), "There is already a team called")
     assert_contains(as_administrator.post(here, {"name": "Find"}, follow=True), "called Find now")
@@ -43,14 +45,14 @@ def test_a_team_is_made_renamed_and_removed(as_administrator: Client) -> None:
         assert_contains(page, "has-error")
 
     assert_contains(as_administrator.get(f"{here}remove/"), "Nobody has a role in it.")
-    gone = as_administrator.post(f"{here}remove/", follow=True)
-    assert_contains(gone, "The team Find is removed.")
+    removed = as_administrator.post(f"{here}remove/", follow=True)
+    assert_contains(removed, "The team Find is removed.")
     assert [team.name for team in Team.objects.all()] == ["Ops"]
     assert as_administrator.get(here).status_code == 404
 
 
 def test_endpoints_are_moved_in_and_out(as_administrator: Client) -> None:
-    """Several at once, from nobody's and from another team; each side links to the other."""
+    """Several at once, from no team and from another; each side links to the other."""
     team, other = Team.objects.create(name="Search"), Team.objects.create(name="Ops")
     for slug in ("one", "two", "three"):
         make_endpoint(slug=slug)
@@ -79,12 +81,12 @@ def test_endpoints_are_moved_in_and_out(as_administrator: Client) -> None:
 def test_a_team_with_endpoints_stays_and_one_without_takes_its_roles_along(
     as_administrator: Client,
 ) -> None:
-    """The refusal names the endpoints; one that was removed long ago keeps no team alive."""
+    """The error names the endpoints; removed endpoints do not count."""
     team = Team.objects.create(name="Search")
     bob = make_person("bob", Role.OPERATOR, Role.APPROVER, team=team)
     make_person("carol", Role.VIEWER, team=team)
-    made = make_endpoint(slug="steady")
-    Endpoint.objects.filter(pk=made.pk).update(team=team)
+    endpoint = make_endpoint(slug="steady")
+    Endpoint.objects.filter(pk=endpoint.pk).update(team=team)
     here = f"/settings/teams/{team.pk}/"
 
     assert_contains(as_administrator.get(f"{here}remove/"), "steady")
@@ -94,18 +96,18 @@ def test_a_team_with_endpoints_stays_and_one_without_takes_its_roles_along(
     assert_contains(page, f'href="/settings/people/{bob.pk}/"')
     assert_contains(page, "Approver, Operator")
 
-    endpoints.remove(Endpoint.objects.get(pk=made.pk))
+    endpoints.remove(Endpoint.objects.get(pk=endpoint.pk))
     assert_contains(as_administrator.get(f"{here}remove/"), "2 people lose their roles in it:")
     as_administrator.post(f"{here}remove/", {"reason": "merged"})
 
     assert not Team.objects.exists()
     assert not Grant.objects.exists()
-    assert Endpoint.objects.get(pk=made.pk).team is None
+    assert Endpoint.objects.get(pk=endpoint.pk).team is None
 
 
 @pytest.mark.django_db
 def test_teams_are_for_administrators(client: Client) -> None:
-    """Anonymous is sent to sign in, whoever has roles is refused, and nothing changes."""
+    """Anonymous visitors are redirected, all others are refused, and nothing changes."""
     team = Team.objects.create(name="Search")
     insider = make_person("bob", Role.OPERATOR, Role.APPROVER, team=team)
     of_team = f"/settings/teams/{team.pk}/"
@@ -122,13 +124,15 @@ def test_teams_are_for_administrators(client: Client) -> None:
 
 
 def test_a_crowded_team_takes_as_many_queries_as_a_small_one(as_administrator: Client) -> None:
-    """No query for each endpoint, person or team."""
+    """No query per endpoint, person or team."""
     team = Team.objects.create(name="Search")
     counted = []
     for count in (1, 12):
         Team.objects.bulk_create(Team(name=f"team {count}-{n}") for n in range(count))
-        made = User.objects.bulk_create(User(username=f"p{count}-{n}") for n in range(count))
-        Grant.objects.bulk_create(Grant(person=each, team=team, role="viewer") for each in made)
+        people = User.objects.bulk_create(User(username=f"p{count}-{n}") for n in range(count))
+        Grant.objects.bulk_create(
+            Grant(person=person, team=team, role="viewer") for person in people
+        )
         Endpoint.objects.bulk_create(
             Endpoint(slug=f"e{count}-{n}", provider="openai", base_url="http://x", model="m")
             for n in range(2 * count)

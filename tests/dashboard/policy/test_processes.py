@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dashboard.people.services import tokens
-from tests.dashboard.api.web_process import Site, serve
+from tests.dashboard.api.web_process import Site, start_site
 from tests.dashboard.policy.builders import make_trusted_endpoint
 
 # How long a mode may take to reach every caller.
@@ -22,7 +22,7 @@ PROMISED_SECONDS = 5
 def two_sites(
     transactional_db: None, static_files: Path, tmp_path: Path
 ) -> Iterator[tuple[Site, Site]]:
-    with serve(tmp_path / "a.log") as one, serve(tmp_path / "b.log") as other:
+    with start_site(tmp_path / "a.log") as one, start_site(tmp_path / "b.log") as other:
         yield one, other
 
 
@@ -33,16 +33,16 @@ def test_a_mode_switched_at_one_process_is_in_the_policy_of_the_other(
     one, other = two_sites
     make_trusted_endpoint()
     text = tokens.issue_token(name="a gateway", scopes=["read", "operate"], by=None).text
-    known = other.ask(text, "GET", "/endpoints/steady/policy")
+    known = other.request(text, "GET", "/endpoints/steady/policy")
     assert _status(other, text, known["version"]) == 304
 
     body = {"mode": "no_parallel", "reason": "trying", "lasts_s": 600}
-    one.ask(text, "POST", "/endpoints/steady/modes", body)
+    one.request(text, "POST", "/endpoints/steady/modes", body)
 
     end = time.monotonic() + PROMISED_SECONDS
     while _status(other, text, known["version"]) == 304:
         assert time.monotonic() < end
-    changed = other.ask(text, "GET", "/endpoints/steady/policy")
+    changed = other.request(text, "GET", "/endpoints/steady/policy")
     assert changed["modes"]["effective"] == ["no_parallel"]
     assert changed["version"] > known["version"]
 

@@ -22,7 +22,7 @@ from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
 from tests.dashboard.policy.builders import make_trusted_endpoint
 from tests.factories import make_run
-from tests.security.people import Log
+from tests.security.people import AuditStart
 
 GATED = (Metric.PARSE_SUCCESS, Metric.SCHEMA_FAILURE, Metric.CLOSURE_ERROR)
 LONG_AGO = timedelta(hours=100)
@@ -115,7 +115,7 @@ def read_stage(profile: Profile) -> str:
 def audit_actions(prefix: str = "") -> list[str]:
     """The actions since the test began: audit entries of other tests cannot be deleted."""
     # Every test creates an endpoint, so that action says nothing.
-    recorded = AuditEntry.objects.filter(id__gt=Log.last).exclude(action="endpoint.created")
+    recorded = AuditEntry.objects.filter(id__gt=AuditStart.last).exclude(action="endpoint.created")
     actions = recorded.order_by("id").values_list("action", flat=True)
     return [action for action in actions if action.startswith(prefix)]
 

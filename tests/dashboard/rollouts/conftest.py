@@ -7,7 +7,7 @@ from dashboard.models import Endpoint
 from dashboard.models.people import Role
 from tests.dashboard.rollouts.builders import make_ready_endpoint
 from tests.factories import make_person
-from tests.security.people import Log
+from tests.security.people import AuditStart
 
 
 @pytest.fixture
@@ -33,4 +33,4 @@ def audit_log_start(request: pytest.FixtureRequest) -> None:
     """Ignore the audit entries of other tests, which cannot be deleted."""
     if "db" in request.fixturenames:
         request.getfixturevalue("db")
-        Log.begin()
+        AuditStart.begin()

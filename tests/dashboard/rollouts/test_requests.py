@@ -64,7 +64,7 @@ def test_an_operator_requests_and_an_approver_decides(
     assert read_policy(endpoint).version > before
     assert notice_kinds() == ["rollout.requested", "rollout.decided"]
     assert audit_actions() == ["rollout.requested", "rollout.approved", "stage.changed"]
-    entry = AuditEntry.objects.get(action="rollout.approved").told
+    entry = AuditEntry.objects.get(action="rollout.approved").parsed_body
     assert entry["before"] == {"stage": "shadow"}
     assert entry["after"]["stage"] == "read_only"
     assert entry["after"]["digest"] == bytes(request.digest).hex()
@@ -160,7 +160,7 @@ def test_with_four_eyes_off_one_person_is_enough_and_the_log_says_so(
     rollout_requests.approve(request, by=ann, reason="I am alone.")
 
     assert read_stage(endpoint.profile) == "read_only"
-    after = AuditEntry.objects.get(action="rollout.approved").told["after"]
+    after = AuditEntry.objects.get(action="rollout.approved").parsed_body["after"]
     assert after["four_eyes"] is False
     assert "person who had asked" in after["warning"]
 

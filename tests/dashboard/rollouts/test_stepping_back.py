@@ -52,9 +52,12 @@ def test_an_incident_steps_back_as_far_as_it_is_severe(
     assert notice_kinds("stage.") == (["stage.changed"] if before != after else [])
     assert entries.count() == int(before != after)
     for entry in entries:
-        assert entry.told["actor"]["name"] == "system"
-        assert f"incident {incident.pk}" in entry.told["reason"]
-        assert (entry.told["before"]["stage"], entry.told["after"]["stage"]) == (before, after)
+        assert entry.parsed_body["actor"]["name"] == "system"
+        assert f"incident {incident.pk}" in entry.parsed_body["reason"]
+        assert (entry.parsed_body["before"]["stage"], entry.parsed_body["after"]["stage"]) == (
+            before,
+            after,
+        )
         notice = Notice.objects.get(kind="stage.changed")
         assert (notice.incident, notice.body["severity"]) == (incident, severity)
 

@@ -111,7 +111,7 @@ def test_what_changed_meanwhile_voids_and_is_named(
     assert request.state == "voided"
     assert part in [each[0] for each in request.changed]
     assert read_stage(endpoint.profile) in {before, "rejected"}
-    assert part in AuditEntry.objects.get(action="rollout.voided").told["reason"]
+    assert part in AuditEntry.objects.get(action="rollout.voided").parsed_body["reason"]
     with pytest.raises(Refused, match="is void"):
         rollout_requests.approve(request, by=bea, reason="yes")
 
@@ -231,7 +231,7 @@ def test_administrators_change_the_gates_with_a_reason_and_versions_are_kept(
     assert isinstance(current, Gates)
     assert missing_conditions(endpoint.profile) == ["runs"]
     assert rollout_requests.read_gate_result(endpoint.profile).version == first.pk
-    entry = AuditEntry.objects.get(action="gates.changed").told
+    entry = AuditEntry.objects.get(action="gates.changed").parsed_body
     assert entry["before"]["gates"]["read_only"]["runs"] == 1
     assert entry["after"]["gates"]["read_only"]["runs"] == 5
     with pytest.raises(Exception, match="followed by another"), transaction.atomic():

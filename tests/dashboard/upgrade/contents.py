@@ -1,4 +1,4 @@
-"""What the dumps hold that a test needs to know. Their keys are for the dumps alone."""
+"""Known contents of the dumps. Their keys are used only in the dumps."""
 
 from __future__ import annotations
 

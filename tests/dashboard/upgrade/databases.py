@@ -1,4 +1,4 @@
-"""Databases beside the one of the tests: made, described and taken away."""
+"""Temporary databases: created, described and dropped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1
 """
 
-# Partitions are left out: which there are depends on the day.
+# Without partitions, which depend on the day.
 SCHEMA = """
 WITH ours AS (
     SELECT c.oid, c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -47,16 +47,16 @@ WHERE n.nspname = 'public'
 CASTS = re.compile(r"::(text|character varying)(\[\])?|[()]")
 
 
-def address(database: str) -> str:
+def database_url(database: str) -> str:
     return environment()["DATABASE_URL"].rpartition("/")[0] + f"/{database}"
 
 
 @contextmanager
 def empty_database(suffix: str) -> Iterator[str]:
-    """The name of a database that exists while the block runs."""
+    """The name of a database that exists inside the block."""
     name = f"{connection.settings_dict['NAME']}_{suffix}"
     quoted = sql.Identifier(name)
-    with psycopg.connect(address("postgres"), autocommit=True) as server:
+    with psycopg.connect(database_url("postgres"), autocommit=True) as server:
         server.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(quoted))
         server.execute(sql.SQL("CREATE DATABASE {}").format(quoted))
         try:
@@ -66,8 +66,8 @@ def empty_database(suffix: str) -> Iterator[str]:
 
 
 @contextmanager
-def connected_to(database: str) -> Iterator[None]:
-    """Let Django use another database while the block runs."""
+def connect_to(database: str) -> Iterator[None]:
+    """Make Django use another database inside the block."""
     usual = connection.settings_dict["NAME"]
     connection.close()
     connection.settings_dict["NAME"] = database
@@ -78,24 +78,24 @@ def connected_to(database: str) -> Iterator[None]:
         connection.settings_dict["NAME"] = usual
 
 
-def load(dump: Path, database: str) -> None:
+def load_dump(dump: Path, database: str) -> None:
     psql = [str(postgres_folder() / "psql"), "--quiet", "--no-psqlrc", "--set", "ON_ERROR_STOP=1"]
     text = gzip.decompress(dump.read_bytes())
-    subprocess.run([*psql, address(database)], input=text, check=True, capture_output=True)
+    subprocess.run([*psql, database_url(database)], input=text, check=True, capture_output=True)
 
 
 def rows_per_table(database: str) -> dict[str, int]:
     """A partitioned table counts once, with all its partitions."""
     counted = {}
-    with psycopg.connect(address(database)) as there:
-        for (name,) in there.execute(TABLES).fetchall():
+    with psycopg.connect(database_url(database)) as session:
+        for (name,) in session.execute(TABLES).fetchall():
             query = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(name))
-            row = there.execute(query).fetchone()
+            row = session.execute(query).fetchone()
             counted[name] = int(row[0]) if row else -1
     return counted
 
 
 def schema_of(database: str) -> set[str]:
     """Columns, indexes, constraints, triggers and functions, each as text."""
-    with psycopg.connect(address(database)) as there:
-        return {CASTS.sub("", text) for (text,) in there.execute(SCHEMA).fetchall()}
+    with psycopg.connect(database_url(database)) as session:
+        return {CASTS.sub("", text) for (text,) in session.execute(SCHEMA).fetchall()}

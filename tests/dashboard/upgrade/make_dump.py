@@ -36,7 +36,7 @@ from tests.live import environment
 from tests.security.people import PASSWORD
 from tests.security.soft_passkey import add_passkey
 
-# What libraries define and the product does not use, and what is there for moments only.
+# Tables of libraries that the product does not use, and tables with short-lived rows.
 EMPTY = {
     *("account_emailaddress", "account_emailconfirmation", "django_session"),
     *("auth_group", "auth_group_permissions", "auth_user_groups", "auth_user_user_permissions"),
@@ -51,7 +51,7 @@ def test_write_the_database_of_this_commit(client: Client, settings: Any) -> Non
     settings.CREDENTIAL_KEYS = [CREDENTIAL_KEY]
     _measure()
     alice = User.objects.create_superuser("alice", password=PASSWORD)
-    rows.make(alice)
+    rows.make_rows(alice)
     client.force_login(alice)
     add_passkey(client, passkey())
     _leave_traces(alice)
@@ -66,7 +66,7 @@ def test_write_the_database_of_this_commit(client: Client, settings: Any) -> Non
 
 
 def _measure() -> None:
-    """A run with observations and rollups, whose evidence is kept."""
+    """A run with observations and rollups, and pinned evidence."""
     endpoint = make_endpoint(slug="measured")
     credentials.store_key(endpoint, Secret(ENDPOINT_KEY))
     run = complete_run(
@@ -78,13 +78,13 @@ def _measure() -> None:
 
 
 def _leave_traces(person: User) -> None:
-    """What requests leave behind: failed sign-ins, a linked account, a kept answer."""
+    """Traces of requests: failed sign-ins, a linked account, a stored response."""
     people.create_first_administrator(password="drawn and printed")
-    external_accounts.link(person, "subject-1")
+    external_accounts.link_account(person, "subject-1")
     try_limit.count_try(person)
     with transaction.atomic():
         claimed = idempotency.claim_key(ApiToken.objects.earliest("pk"), "key-1", b"{}")
         assert isinstance(claimed, idempotency.KeyClaim)
         idempotency.store_answer(claimed, status=201, content_type="application/json", body=b"{}")
     for _ in range(6):
-        sign_in.failed(name=person.username, address="192.0.2.7")
+        sign_in.record_failure(name=person.username, address="192.0.2.7")

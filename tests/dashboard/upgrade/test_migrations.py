@@ -30,13 +30,13 @@ from dashboard.models import (
 from dashboard.runs import credentials, evidence
 from tests.dashboard.upgrade.contents import CREDENTIAL_KEY, ENDPOINT_KEY, FOLDER, passkey
 from tests.dashboard.upgrade.databases import (
-    connected_to,
+    connect_to,
     empty_database,
-    load,
+    load_dump,
     rows_per_table,
     schema_of,
 )
-from tests.security.people import code_of, is_in, sign_in
+from tests.security.people import app_code, is_signed_in, sign_in
 
 DUMPS = sorted(FOLDER.glob("*.sql.gz"))
 # Django writes these by itself after each migration.
@@ -71,9 +71,9 @@ def upgraded(
 ) -> Iterator[Upgraded]:
     dump: Path = request.param
     with django_db_blocker.unblock(), empty_database("upgraded") as name:
-        load(dump, name)
+        load_dump(dump, name)
         before = rows_per_table(name)
-        with connected_to(name):
+        with connect_to(name):
             call_command("migrate", verbosity=0)
             yield Upgraded(name, before, rows_per_table(name))
 
@@ -86,9 +86,9 @@ def alice(upgraded: Upgraded, settings: Any) -> User:
 
 
 def test_all_migrations_from_an_empty_database_give_the_same_schema(upgraded: Upgraded) -> None:
-    """An installation that was upgraded differs in nothing from a new one."""
+    """An upgraded installation has the same schema as a new one."""
     with empty_database("fresh") as name:
-        with connected_to(name):
+        with connect_to(name):
             call_command("migrate", verbosity=0)
         fresh, ours = schema_of(name), schema_of(upgraded.name)
 
@@ -103,17 +103,17 @@ def test_no_model_differs_from_the_migrations(upgraded: Upgraded) -> None:
 
 def test_an_upgrade_loses_no_row(upgraded: Upgraded) -> None:
     before = upgraded.rows_before
-    kept = {name: before[name] for name in before.keys() - BY_DJANGO - REPLACED}
+    expected = {name: before[name] for name in before.keys() - BY_DJANGO - REPLACED}
 
-    assert {name: upgraded.rows_after.get(name) for name in kept} == kept
+    assert {name: upgraded.rows_after.get(name) for name in expected} == expected
     assert not REPLACED & upgraded.rows_after.keys()
 
 
 def test_failed_sign_ins_still_count(alice: User) -> None:
-    """An upgrade is no way to more guesses."""
-    kept = LoginFailure.objects.filter(name=alice.username).values_list("address", "failures")
+    """An upgrade does not reset failed sign-ins."""
+    failures = LoginFailure.objects.filter(name=alice.username).values_list("address", "failures")
 
-    assert list(kept) == [("192.0.2.7", 6)]
+    assert list(failures) == [("192.0.2.7", 6)]
 
 
 def test_lists_and_details_of_what_was_stored_are_shown(alice: User, client: Client) -> None:
@@ -152,19 +152,19 @@ def test_evidence_and_keys_are_readable(alice: User) -> None:
 
     assert key is not None
     assert key.reveal() == ENDPOINT_KEY
-    assert [bool(evidence.read_evidence(each)) for each in attempts] == [True] * 3
+    assert [bool(evidence.read_evidence(attempt)) for attempt in attempts] == [True] * 3
 
 
 def test_people_sign_in_with_the_second_factors_they_had(alice: User) -> None:
     app = Authenticator.objects.get(user=alice, type=Authenticator.Type.TOTP)
     by_code = Client(REMOTE_ADDR="192.0.2.1")
     sign_in(by_code, "alice")
-    by_code.post("/login/code/", {"code": code_of(second_factor.unseal(app.data["secret"]))})
+    by_code.post("/login/code/", {"code": app_code(second_factor.unseal(app.data["secret"]))})
 
     by_passkey, key = Client(REMOTE_ADDR="192.0.2.2"), passkey()
     key.owner = websafe_encode(int_to_base36(alice.pk).encode())
     answer = key.get(by_passkey.post("/login/passkey/options/").json())
     by_passkey.post("/login/passkey/", {"credential": answer})
 
-    assert is_in(by_code)
-    assert is_in(by_passkey)
+    assert is_signed_in(by_code)
+    assert is_signed_in(by_passkey)
