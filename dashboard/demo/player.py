@@ -19,7 +19,7 @@ from probes.outcomes import Attempt, Outcome
 from probes.suite import plan_trials
 from simulators import virtual_time
 from simulators.clock import Clock
-from simulators.in_process import InProcess
+from simulators.in_process import InProcessTransport
 from simulators.server import build_app
 
 JITTER = 0.1
@@ -78,7 +78,7 @@ class _EndpointPlayback:
     async def play(self, emit: Callable[[SimulatedRun], None]) -> None:
         clock = Clock(source=asyncio.get_running_loop().time, started=0)
         clock.advance((self._span.first - self._span.began).total_seconds())
-        async with InProcess(build_app(clock=clock)) as transport:
+        async with InProcessTransport(build_app(clock=clock)) as transport:
             await _wait(FIRST_AFTER + FIRST_WITHIN * self._rng.random())
             while self._now() < self._span.until:
                 run = await self._run(transport)
@@ -86,7 +86,7 @@ class _EndpointPlayback:
                 wait = self._schedule.follow(run.attempts, run.suite, ended=run.at + run.took)
                 await _wait(wait if run.is_fruitless else wait * self._spread())
 
-    async def _run(self, transport: InProcess) -> SimulatedRun:
+    async def _run(self, transport: InProcessTransport) -> SimulatedRun:
         at = self._now()
         engine = await fingerprint.read_engine(self._target, transport)
         trigger = self._schedule.trigger(engine)
@@ -97,7 +97,7 @@ class _EndpointPlayback:
         slug, every = self._member.slug, self._member.every
         return SimulatedRun(slug, at, trigger, suite, seed, engine, attempts, took, every)
 
-    async def _attempts(self, suite: str, seed: int, transport: InProcess) -> tuple[Attempt, ...]:
+    async def _attempts(self, suite: str, seed: int, transport: InProcessTransport) -> tuple[Attempt, ...]:
         # All attempts of a run begin together and then wait for their turn.
         begun = self._now()
         tried = runner.run_trials(self._target, plan_trials(suite), seed=seed, transport=transport)

@@ -32,4 +32,6 @@ def _fault(fault: Fault) -> str:
 
 def _story(story: Story) -> str:
     switches = f"`{story.switches}`" if story.switches else "none"
-    return f"| `{story.name}` | {story.tells} | `{story.vendor}`, `{story.model}` | {switches} |"
+    return (
+        f"| `{story.name}` | {story.description} | `{story.vendor}`, `{story.model}` | {switches} |"
+    )

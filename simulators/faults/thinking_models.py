@@ -13,14 +13,16 @@ from simulators.vendors.spec import Spec
 def with_thinking(spec: Spec, replay: ReplayDuty) -> Spec:
     """The vendor with models that think unless told not to, and want back what the rule says."""
     return _shown(
-        spec, lambda model: replace(model, thinks=ThinkingMode.UNLESS_DISABLED, replay=replay)
+        spec,
+        lambda model: replace(model, thinking_mode=ThinkingMode.UNLESS_DISABLED, replay=replay),
     )
 
 
 def with_constant_thinking(spec: Spec) -> Spec:
     """The vendor with models that think whatever is asked, and want nothing back."""
     return _shown(
-        spec, lambda model: replace(model, thinks=ThinkingMode.ALWAYS, replay=ReplayDuty.FREE)
+        spec,
+        lambda model: replace(model, thinking_mode=ThinkingMode.ALWAYS, replay=ReplayDuty.FREE),
     )
 
 

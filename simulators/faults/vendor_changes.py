@@ -38,7 +38,9 @@ def _fault(name: str, row: str, shows: str, change: Callable[[Spec], Spec]) -> F
 def _strict(spec: Spec) -> Spec:
     """The same names in front of models that think and want all of it back."""
     models = {
-        name: replace(model, thinks=ThinkingMode.UNLESS_DISABLED, replay=ReplayDuty.ALL_TURNS)
+        name: replace(
+            model, thinking_mode=ThinkingMode.UNLESS_DISABLED, replay=ReplayDuty.ALL_TURNS
+        )
         for name, model in spec.models.items()
     }
     fingerprint = replace(spec.style, fingerprint="fp_rerouted02")

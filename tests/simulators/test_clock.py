@@ -11,7 +11,7 @@ import pytest
 
 from cli.main import main
 from simulators.clock import Clock
-from simulators.options import since
+from simulators.options import parse_since
 from tests.simulators.plugin import served
 
 DAY = 86_400
@@ -53,13 +53,13 @@ def test_a_clock_since_a_moment_reads_what_has_passed_times_its_speed(speed: int
 )
 def test_a_moment_without_a_zone_is_in_utc(text: str, moment: datetime) -> None:
     """What is written down by one start means the same to the next, wherever it runs."""
-    assert since(text) == moment
+    assert parse_since(text) == moment
 
 
 def test_what_is_no_moment_is_wrong_usage() -> None:
     """The message shows what to write."""
     with pytest.raises(argparse.ArgumentTypeError, match=r"'soon' is not a timestamp; give .*Z"):
-        since("soon")
+        parse_since("soon")
 
 
 def test_the_command_takes_the_moment_too(capsys: pytest.CaptureFixture[str]) -> None:

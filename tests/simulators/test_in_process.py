@@ -11,7 +11,7 @@ from probes.errors import ProbesError, TimedOut, TooLarge, TransportError
 from probes.http_messages import WireRequest, WireResponse
 from probes.target import Limits
 from simulators import virtual_time
-from simulators.in_process import InProcess
+from simulators.in_process import InProcessTransport
 from simulators.server import build_app
 
 QUESTION = {"model": "sim-steady", "messages": [{"role": "user", "content": "Say hello."}]}
@@ -26,7 +26,7 @@ def ask(path: str, *, stream: bool = False, limits: Limits | None = None) -> Wir
         {"Content-Type": "application/json"},
         body,
     )
-    transport = InProcess(build_app(latency=(0.5, 0.5)), limits)
+    transport = InProcessTransport(build_app(latency=(0.5, 0.5)), limits)
     return virtual_time.run(transport.send(outgoing))
 
 

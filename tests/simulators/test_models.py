@@ -40,7 +40,7 @@ def share(switches: str, kind: str, clock: Clock | None = None) -> float:
     adapter = FORMATS["openai"]
     call = adapter.read_request(ASKED)
     asked = VendorRequest(ASKED, {}, call, OPEN.models["sim-steady"], thinks=False)
-    replies = [vendor.serve(b"the same").reply(asked) for _ in range(2000)]
+    replies = [vendor.build_handler(b"the same").build_reply(asked) for _ in range(2000)]
     kinds = [sort(adapter.write_reply(reply)) for reply in replies]
     return kinds.count(kind) / len(kinds)
 

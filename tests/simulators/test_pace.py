@@ -17,7 +17,7 @@ import uvicorn
 
 from benchmarks.raw_http import Connection, request
 from benchmarks.simulators import PLAIN, question, streams
-from simulators.options import latency, speed
+from simulators.options import parse_latency, parse_speed
 from simulators.server import build_app
 from simulators.vendors.http_response import VendorResponse
 from tests.simulators.plugin import served
@@ -154,21 +154,21 @@ def test_one_connection_carries_answers_of_every_kind(vendor_url: str) -> None:
 )
 def test_a_latency_is_seconds_or_a_range(text: str, meant: tuple[float, float]) -> None:
     """One number means the same each time."""
-    assert latency(text) == meant
+    assert parse_latency(text) == meant
 
 
 @pytest.mark.parametrize("text", ["", "-1", "3-1", "fast", "nan", "inf", "1-", "1-2-3"])
 def test_a_wrong_latency_is_explained(text: str) -> None:
     """The message shows what would be right."""
     with pytest.raises(argparse.ArgumentTypeError, match=r"give seconds such as 0\.2, or a range"):
-        latency(text)
+        parse_latency(text)
 
 
 @pytest.mark.parametrize("text", ["", "0", "-2", "fast", "nan", "inf"])
 def test_a_wrong_speed_is_explained(text: str) -> None:
     """Time must go on."""
     with pytest.raises(argparse.ArgumentTypeError, match="give a number above 0"):
-        speed(text)
+        parse_speed(text)
 
 
 def test_time_goes_as_fast_as_the_command_says() -> None:

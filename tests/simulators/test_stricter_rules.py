@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from probes.messages import Reasoning, ReasoningKind, ToolCall
-from simulators.vendors.item_ids import link_items, reasoning_id
+from simulators.vendors.item_ids import link_items, make_reasoning_id
 from simulators.vendors.reply_style import sign_text
 from tests.simulators.refusal_cases import Refusal, post
 from tests.simulators.test_vendor_rules import (
@@ -32,7 +32,7 @@ def answered(*blocks: Any) -> dict[str, Any]:
 
 SIGNED = {"type": "thinking", "thinking": "t", "signature": sign_text("t")}
 SAID = {"type": "text", "text": "so"}
-RS_ID = reasoning_id(random.Random(1))
+RS_ID = make_reasoning_id(random.Random(1))
 REASONING = {"type": "reasoning", "id": RS_ID, "summary": []}
 FC_ID = item_id(
     link_items(

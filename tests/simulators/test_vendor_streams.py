@@ -42,7 +42,7 @@ def served(spec: Spec, *fault_hooks: FaultHooks) -> RequestHandler:
 def read_stream(vendor: RequestHandler, reply: Reply) -> Reply:
     reader = FORMATS[vendor.spec.format].read_stream()
     events: list[Event] = []
-    for chunk in vendor.stream(reply):
+    for chunk in vendor.build_chunks(reply):
         events += reader.feed(chunk)
     events += reader.close()
     last = events[-1]
@@ -55,9 +55,9 @@ def read_stream(vendor: RequestHandler, reply: Reply) -> Reply:
 def test_a_stream_says_what_the_whole_answer_says(spec: Spec, prompt: str) -> None:
     """The same parts, read by the adapter of the format, and nothing bent."""
     vendor = served(spec)
-    reply = vendor.reply(question(spec, prompt))
+    reply = vendor.build_reply(question(spec, prompt))
 
-    whole = FORMATS[spec.format].read_reply(json.loads(vendor.whole(reply)))
+    whole = FORMATS[spec.format].read_reply(json.loads(vendor.encode_reply(reply)))
     streamed = read_stream(vendor, reply)
 
     assert [(c.id, c.name, c.input) for c in streamed.calls] == [
@@ -96,12 +96,12 @@ class Mumbles(FaultHooks):
 def test_a_bend_reaches_the_reply_its_events_its_body_and_its_bytes() -> None:
     """The one place where faults are put in."""
     vendor = served(SPECS[0], Mumbles())
-    reply = vendor.reply(question(SPECS[0], "How are you?"))
+    reply = vendor.build_reply(question(SPECS[0], "How are you?"))
 
     assert reply.text == "abc"
     assert read_stream(vendor, reply).text == "xyz"
-    assert vendor.stream(reply)[-1] == b"\n"
-    assert json.loads(vendor.whole(reply))["mumbled"] is True
+    assert vendor.build_chunks(reply)[-1] == b"\n"
+    assert json.loads(vendor.encode_reply(reply))["mumbled"] is True
 
 
 @settings(max_examples=150, deadline=None)
@@ -115,7 +115,7 @@ def test_the_mind_never_stumbles_over_a_text(prompt: str, told: str) -> None:
     turns = list(asked(SPECS[0], f"Call probe_echo {prompt}").turns)
     style = SPECS[0].style
     call = ModelCall("sim-steady", tuple(turns), tools=(PROBE_ECHO,))
-    reply = style.reply(first, call, random.Random(1), thinks=False, signs=False)
+    reply = style.build_reply(first, call, random.Random(1), thinks=False, signs=False)
     results = tuple(ToolResult(made.id, told, is_error=True) for made in reply.calls)
     history = (*turns, reply.as_turn(), Turn(Role.TOOL, results))
 

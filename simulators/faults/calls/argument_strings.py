@@ -16,7 +16,7 @@ from simulators.faults.effects import NO_CALLS
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.json_writers import as_json
 from simulators.vendors.hooks import FaultHooks
-from simulators.vendors.reply_stream import PIECE
+from simulators.vendors.reply_stream import PIECE_LENGTH
 from simulators.vendors.spec import VendorRequest
 
 STRING_FORMATS = frozenset({"openai", "openai_responses"})
@@ -75,8 +75,8 @@ def _respelled(event: Event, texts: Mapping[int, str]) -> Iterator[Event]:
             return
         case PartEnded(part=ToolCall() as call) if event.index in texts:
             text = texts[event.index]
-            for begin in range(0, len(text), PIECE):
-                yield PartDelta(event.index, text[begin : begin + PIECE])
+            for begin in range(0, len(text), PIECE_LENGTH):
+                yield PartDelta(event.index, text[begin : begin + PIECE_LENGTH])
             # Said once more at the end of the call, it would be added to what was streamed.
             extra = {name: own for name, own in call.extra.items() if name != "openai"}
             yield PartEnded(event.index, replace(call, extra=extra))

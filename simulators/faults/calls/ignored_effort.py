@@ -28,20 +28,20 @@ class IgnoredEffort(FaultHooks):
     def spec(self, spec: Spec) -> Spec:
         if spec.format not in FORMATS:
             return spec
-        own = spec.switch
+        own_switch = spec.thinking_switch
         return replace(
             with_thinking(spec, ReplayDuty.FREE),
-            switch=lambda body: None if wants_no_effort(body) else own(body),
+            thinking_switch=lambda body: None if wants_no_effort(body) else own_switch(body),
         )
 
     @override
     def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
         if not wants_no_effort(request.body):
             return reply
-        spoken = reply.usage.output_tokens or 0
+        output_tokens = reply.usage.output_tokens or 0
         usage = replace(
             reply.usage,
-            output_tokens=spoken + THOUGHT_TOKENS,
+            output_tokens=output_tokens + THOUGHT_TOKENS,
             reasoning_tokens=THOUGHT_TOKENS,
         )
         return replace(reply, usage=usage)

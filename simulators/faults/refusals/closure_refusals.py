@@ -57,8 +57,8 @@ def _refuse_items(body: Body) -> None:
 
 
 def _refuse_parts(body: Body) -> None:
-    for content in closure_rules.contents_of(body):
-        if any("functionCall" in part for part in closure_rules.parts_of(content)):
+    for content in closure_rules.read_contents(body):
+        if any("functionCall" in part for part in closure_rules.read_parts(content)):
             raise RequestRefused(EQUAL_PARTS)
 
 
@@ -89,8 +89,8 @@ def _calls_in_order(body: Body) -> None:
 
 def _parts_in_order(body: Body) -> None:
     role = ""
-    for content in closure_rules.contents_of(body):
-        calls = any("functionCall" in part for part in closure_rules.parts_of(content))
+    for content in closure_rules.read_contents(body):
+        calls = any("functionCall" in part for part in closure_rules.read_parts(content))
         if calls and role in ("", "model"):
             raise RequestRefused(CALL_ORDER)
         role = text_or_empty(content.get("role")) or "user"
@@ -111,8 +111,8 @@ def _equal_calls(body: Body) -> None:
 
 def _equal_parts(body: Body) -> None:
     waiting = 0
-    for content in closure_rules.contents_of(body):
-        parts = closure_rules.parts_of(content)
+    for content in closure_rules.read_contents(body):
+        parts = closure_rules.read_parts(content)
         if sum("functionResponse" in part for part in parts) != waiting:
             raise RequestRefused(EQUAL_PARTS)
         waiting = sum("functionCall" in part for part in parts)

@@ -25,9 +25,9 @@ from simulators.faults.refusals.refusal import (
 from simulators.faults.refusals.signed_blocks import BLOCKS_UNMODIFIED, PREFIX_BOUND, THINKING
 from simulators.faults.thinking_models import with_constant_thinking, with_thinking
 from simulators.vendors import responses_rules, rules
-from simulators.vendors.closure_rules import contents_of, parts_of
+from simulators.vendors.closure_rules import read_contents, read_parts
 from simulators.vendors.error_envelopes import RequestRefused
-from simulators.vendors.item_ids import needed_reasoning
+from simulators.vendors.item_ids import required_reasoning_id
 from simulators.vendors.model_traits import ReplayDuty
 from simulators.vendors.spec import Spec
 
@@ -117,7 +117,7 @@ def _refuse_items(body: Body) -> None:
     for item in list_entries(body, "input"):
         if item.get("type") == "function_call":
             id_ = text_or_empty(item.get("id")) or text_or_empty(item.get("call_id"))
-            needed = needed_reasoning(id_) or "rs_0"
+            needed = required_reasoning_id(id_) or "rs_0"
             raise RequestRefused(
                 f"Item '{id_}' of type 'function_call' was provided without its required "
                 f"'reasoning' item: '{needed}'.",
@@ -126,8 +126,8 @@ def _refuse_items(body: Body) -> None:
 
 
 def _refuse_parts(body: Body) -> None:
-    for content in contents_of(body):
-        if any("functionCall" in part for part in parts_of(content)):
+    for content in read_contents(body):
+        if any("functionCall" in part for part in read_parts(content)):
             raise RequestRefused("Corrupted thought signature.")
 
 
@@ -194,14 +194,14 @@ FAULTS = (
         "Z12, Z13",
         "400 where a call of the current turn comes back without its thought signature",
         # The format's own rule looks at signatures, where its models sign.
-        RefusalCheck({"gemini": rules.gemini}, _signing),
+        RefusalCheck({"gemini": rules.check_gemini}, _signing),
     ),
     refusal_fault(
         "wants-items",
         "Z51",
         "400 where a call comes back without the reasoning item before it, or the item alone",
         RefusalCheck(
-            {"openai_responses": responses_rules.responses},
+            {"openai_responses": responses_rules.check_responses},
             partial(with_thinking, replay=ReplayDuty.ALL_TURNS),
         ),
     ),

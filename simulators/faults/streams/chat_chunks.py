@@ -11,7 +11,7 @@ from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_
 from probes.messages import JSON
 from simulators.faults.streams.stream_frames import Frame, Rewrite
 
-PIECE = 12
+PIECE_LENGTH = 12
 DONE = b"[DONE]"
 Entry: TypeAlias = Mapping[str, JSON]
 
@@ -44,7 +44,7 @@ class StreamedCall:
     def saying(self, text: str) -> StreamedCall:
         """The same call with another argument text, in pieces as small as the vendor's."""
         head = with_entries(self.head, with_arguments(self.entry, ""))
-        pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
+        pieces = [text[at : at + PIECE_LENGTH] for at in range(0, len(text), PIECE_LENGTH)]
         return StreamedCall(head, tuple(self.piece(piece) for piece in pieces))
 
     def piece(self, text: str) -> Frame:

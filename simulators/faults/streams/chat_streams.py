@@ -119,7 +119,7 @@ def usage_before_finish(frames: list[Frame]) -> list[Frame]:
 
 def _tells_usage(spec: Spec) -> Spec:
     """The vendor tells its usage unasked: else there is nothing to send too early."""
-    return replace(spec, counts=lambda body, streamed: True)
+    return replace(spec, reports_usage=lambda body, streamed: True)
 
 
 def _reasons(frame: Frame) -> bool:

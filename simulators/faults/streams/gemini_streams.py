@@ -10,7 +10,7 @@ from probes.messages import JSON
 from simulators.faults.fault import Fault
 from simulators.faults.streams.stream_fault import LOSES, NO_VERDICT, StreamFaults, StreamRewrite
 from simulators.faults.streams.stream_frames import Frame
-from simulators.vendors.closure_rules import contents_of, parts_of
+from simulators.vendors.closure_rules import read_contents, read_parts
 from simulators.vendors.spec import Spec, VendorRequest
 
 FORMAT = "gemini"
@@ -60,14 +60,14 @@ def takes_trailing(spec: Spec) -> Spec:
         return spec
 
     def lenient(request: VendorRequest) -> None:
-        contents = [_moved(content) for content in contents_of(request.body)]
+        contents = [_moved(content) for content in read_contents(request.body)]
         rule(replace(request, body={**request.body, "contents": contents}))
 
     return replace(spec, rule=lenient)
 
 
 def _moved(content: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    parts: list[Part] = list(parts_of(content))
+    parts: list[Part] = list(read_parts(content))
     calls = [at for at, part in enumerate(parts) if CALL in part]
     trailing = [part[SIGNATURE] for part in parts if CALL not in part and SIGNATURE in part]
     if calls and trailing:

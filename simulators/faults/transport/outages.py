@@ -74,7 +74,7 @@ class ReplacedAnswer(FaultHooks):
     write: Callable[[Spec, random.Random], OutgoingAnswer | None]
 
     @override
-    def door(self, spec: Spec, rng: random.Random) -> OutgoingAnswer | None:
+    def early_answer(self, spec: Spec, rng: random.Random) -> OutgoingAnswer | None:
         return self.write(spec, rng)
 
 
