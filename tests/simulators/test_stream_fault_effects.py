@@ -10,7 +10,7 @@ from simulators.faults.effects import SILENT
 from simulators.faults.fault import Fault
 from simulators.faults.registry import FAULTS as EVERY_FAULT
 from simulators.faults.streams import chat_streams, other_streams
-from simulators.faults.streams.stream_fault import LOSES, NO_VERDICT, UNDERSTOOD
+from simulators.faults.streams.stream_fault import NO_EFFECT, NO_VERDICT, STREAM_LOSS
 from simulators.vendors.hooks import OutgoingAnswer
 from simulators.vendors.reply_stream import media_type, split_reply_events, write_chunks
 from tests.simulators.conversation import FIRST
@@ -69,8 +69,8 @@ def test_the_effect_of_a_fault_is_what_our_reader_finds(vendor_url: str, fault: 
         assert said(whole) == FIRST
         assert (fault.effect == NO_VERDICT) == broke_off
         if not broke_off:
-            assert (fault.effect == UNDERSTOOD) == (said(streamed) == FIRST)
-            assert (fault.effect == LOSES) == (said(streamed) != FIRST)
+            assert (fault.effect == NO_EFFECT) == (said(streamed) == FIRST)
+            assert (fault.effect == STREAM_LOSS) == (said(streamed) != FIRST)
 
 
 @every_fault

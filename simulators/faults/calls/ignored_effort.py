@@ -1,4 +1,4 @@
-"""A model that thinks, and bills for it, however little effort is asked for."""
+"""A model that thinks, and bills for it, even at effort `none`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ THOUGHT_TOKENS = 2048
 
 
 class IgnoredEffort(FaultHooks):
-    """Effort none is accepted and means nothing."""
+    """Accepts effort `none` and ignores it."""
 
     @override
     def spec(self, spec: Spec) -> Spec:
@@ -31,12 +31,12 @@ class IgnoredEffort(FaultHooks):
         own_switch = spec.thinking_switch
         return replace(
             with_thinking(spec, ReplayDuty.FREE),
-            thinking_switch=lambda body: None if wants_no_effort(body) else own_switch(body),
+            thinking_switch=lambda body: None if disables_effort(body) else own_switch(body),
         )
 
     @override
     def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
-        if not wants_no_effort(request.body):
+        if not disables_effort(request.body):
             return reply
         output_tokens = reply.usage.output_tokens or 0
         usage = replace(
@@ -47,8 +47,8 @@ class IgnoredEffort(FaultHooks):
         return replace(reply, usage=usage)
 
 
-def wants_no_effort(body: Mapping[str, JSON]) -> bool:
-    """Whether a request of either of OpenAI's formats asks not to think."""
+def disables_effort(body: Mapping[str, JSON]) -> bool:
+    """Whether a request in either OpenAI format disables thinking."""
     nested = object_or_empty(body.get("reasoning")).get("effort")
     return body.get("reasoning_effort", nested) in NO_EFFORT
 
