@@ -26,10 +26,10 @@ def read_json_objects(text: str, names: Mapping[str, Schema]) -> Iterator[ValueG
             if isinstance(inner, dict) and key not in names:
                 value = inner
         # An object after a property's name is that property's value, not a call.
-        behind = re.search(
+        preceding = re.search(
             r"([\w.]+)[`\"'*]*\s*(?::|=|to|is)?\s*\Z", text[max(0, begin - 80) : begin]
         )
-        if behind and behind.group(1) in names:
+        if preceding and preceding.group(1) in names:
             continue
         if value and set(value) <= set(names):
             yield value

@@ -22,7 +22,7 @@ from tests.browser.watch import Watch
 from tests.dashboard.rollouts.profile_builders import ease_gates
 from tests.factories import make_person
 from tests.live import celery_worker, eventually
-from tests.simulators.plugin import served
+from tests.simulators.plugin import serve_vendors
 
 SWAPS, DECAYS = 1_000_000, 2_000_000
 STORY = f"with/new-template,from={SWAPS}+leak-hermes,p=1,from={DECAYS}/llamacpp/v1"
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.timeout(300)
 @pytest.fixture
 def vendors() -> Iterator[str]:
     """Their own, since this test moves their clock."""
-    with served() as (url, _):
+    with serve_vendors() as (url, _):
         yield url
 
 

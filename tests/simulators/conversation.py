@@ -48,7 +48,7 @@ def run_tool(name: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
     return json.dumps(error), True
 
 
-def check(steps: list[list[tuple[str, dict[str, Any]]]], answer: str | None) -> None:
+def check_conversation(steps: list[list[tuple[str, dict[str, Any]]]], answer: str | None) -> None:
     """The three steps went as the tools and the prompt say."""
     assert steps == [FIRST, SECOND, []]
     for nonce in NONCES:

@@ -33,8 +33,8 @@ HEADERS = {
 
 def tool(name: str, required: Sequence[str] = (), **properties: JSON) -> ToolSpec:
     schema: dict[str, JSON] = {"type": "object", "properties": properties}
-    more: dict[str, JSON] = {"required": list(required), "additionalProperties": False}
-    return ToolSpec(name, f"The tool {name}.", {**schema, **more})
+    rest: dict[str, JSON] = {"required": list(required), "additionalProperties": False}
+    return ToolSpec(name, f"The tool {name}.", {**schema, **rest})
 
 
 TAG: JSON = {"type": "string", "enum": ["alpha", "beta"]}
@@ -92,17 +92,17 @@ class FaultyVendor:
         address = f"{self.url}/with/{self.switches}{mount}{prefix}{path}"
         return httpx.post(address, json=body, headers=HEADERS, trust_env=False, timeout=30)
 
-    def whole(self, vendor: str, call: ModelCall) -> Any:
+    def read_body(self, vendor: str, call: ModelCall) -> Any:
         """The body of a whole answer."""
         answer = self.ask(vendor, call)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def read(self, vendor: str, call: ModelCall, *, stream: bool = False) -> Reply:
+    def read_reply(self, vendor: str, call: ModelCall, *, stream: bool = False) -> Reply:
         """The answer as our adapter reads it."""
         adapter = FORMATS.get(vendor) or FORMATS["openai"]
         if not stream:
-            return adapter.read_reply(self.whole(vendor, call))
+            return adapter.read_reply(self.read_body(vendor, call))
         answer = self.ask(vendor, call, stream=True)
         assert answer.status_code == 200, answer.text
         reader = adapter.read_stream()
@@ -112,12 +112,12 @@ class FaultyVendor:
         return last.reply
 
 
-def frames(answer: httpx.Response) -> list[Any]:
+def read_frames(answer: httpx.Response) -> list[Any]:
     """The bodies of a stream's events or lines."""
     lines = (line.removeprefix("data: ") for line in answer.text.splitlines())
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
-def called(reply: Reply) -> list[tuple[str, dict[str, Any]]]:
+def read_calls(reply: Reply) -> list[tuple[str, dict[str, Any]]]:
     """The calls on the wire."""
     return [(call.name, dict(call.input)) for call in reply.calls]

@@ -235,7 +235,7 @@ GREETING = (
 )
 
 
-def filled(wording: str, values: Mapping[str, Any]) -> str:
+def fill_wording(wording: str, values: Mapping[str, Any]) -> str:
     """A wording with its values filled in."""
     return _Formatter().vformat(wording, (), values)
 

@@ -27,12 +27,12 @@ def anyio_backend() -> str:
 @pytest.fixture(scope="session")
 def vendor_url() -> Iterator[str]:
     """The address of the simulated vendors, served by a process of their own."""
-    with served() as (url, _):
+    with serve_vendors() as (url, _):
         yield url
 
 
 @contextlib.contextmanager
-def served(*options: str, stderr: IO[bytes] | None = None) -> Iterator[tuple[str, int]]:
+def serve_vendors(*options: str, stderr: IO[bytes] | None = None) -> Iterator[tuple[str, int]]:
     """The vendors in a process of their own that answers at once: its address and its id."""
     port = _free_port()
     url = f"http://127.0.0.1:{port}"

@@ -45,7 +45,7 @@ class StreamClient:
         self, url: str, switches: str, turns: tuple[Turn, ...], *, stream: bool
     ) -> httpx.Response:
         adapter = FORMATS[self.format]
-        call = ModelCall(self.model, turns or (asked(),), SPECS, stream=stream)
+        call = ModelCall(self.model, turns or (user_turn(),), SPECS, stream=stream)
         body = {**adapter.write_request(call), **self.options}
         path = (adapter.stream_path if stream else adapter.path).format(model=self.model)
         prefix = f"/with/{switches}" if switches else ""
@@ -92,15 +92,15 @@ class StreamedAnswer:
         return last.reply
 
     @property
-    def notes(self) -> set[str]:
+    def deviations(self) -> set[str]:
         return {deviation.name for deviation in self.reply.deviations}
 
 
-def asked(prompt: str = PROMPT) -> Turn:
+def user_turn(prompt: str = PROMPT) -> Turn:
     return Turn(Role.USER, (Text(prompt),))
 
 
-def said(reply: Reply) -> list[tuple[str, dict[str, JSON]]]:
+def read_calls(reply: Reply) -> list[tuple[str, dict[str, JSON]]]:
     """The calls of a reply, as the conversation writes them down."""
     return [(call.name, dict(call.input)) for call in reply.calls]
 

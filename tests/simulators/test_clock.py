@@ -12,7 +12,7 @@ import pytest
 from cli.main import main
 from simulators.clock import Clock
 from simulators.options import parse_since
-from tests.simulators.plugin import served
+from tests.simulators.plugin import serve_vendors
 
 DAY = 86_400
 
@@ -30,13 +30,13 @@ def test_a_clock_reads_nought_at_the_moment_its_source_shows_as_the_start() -> N
 @pytest.mark.parametrize("speed", [1, 60])
 def test_a_clock_since_a_moment_reads_what_has_passed_times_its_speed(speed: int) -> None:
     """Made anew, as after a restart, it goes on and does not begin again."""
-    began = datetime.now(UTC) - timedelta(days=3)
-    before = (time.time() - began.timestamp()) * speed
-    first = Clock.since(began, speed=speed).now()
-    second = Clock.since(began, speed=speed).now()
+    start = datetime.now(UTC) - timedelta(days=3)
+    before = (time.time() - start.timestamp()) * speed
+    first = Clock.since(start, speed=speed).now()
+    second = Clock.since(start, speed=speed).now()
 
     assert before <= first <= second
-    assert second <= (time.time() - began.timestamp()) * speed
+    assert second <= (time.time() - start.timestamp()) * speed
 
 
 @pytest.mark.parametrize(
@@ -73,19 +73,19 @@ def test_the_command_takes_the_moment_too(capsys: pytest.CaptureFixture[str]) ->
 
 def test_a_restarted_server_goes_on_where_the_story_stands() -> None:
     """Two servers since the same moment, one after the other, tell one time that runs on."""
-    began = datetime.now(UTC) - timedelta(days=12)
-    told = []
+    start = datetime.now(UTC) - timedelta(days=12)
+    readings = []
     for _ in range(2):
-        with served("--since", began.isoformat()) as (url, _pid):
-            told.append(httpx.get(f"{url}/_clock", trust_env=False).json()["now"])
+        with serve_vendors("--since", start.isoformat()) as (url, _pid):
+            readings.append(httpx.get(f"{url}/_clock", trust_env=False).json()["now"])
 
-    assert 12 * DAY <= told[0] < told[1] <= time.time() - began.timestamp()
+    assert 12 * DAY <= readings[0] < readings[1] <= time.time() - start.timestamp()
 
 
 def test_a_server_shows_the_state_that_its_story_has_by_now() -> None:
     """Twenty days after it began, six calls in ten of the slow decay leak."""
-    began = datetime.now(UTC) - timedelta(days=20)
-    with served("--since", began.isoformat()) as (url, _pid):
+    start = datetime.now(UTC) - timedelta(days=20)
+    with serve_vendors("--since", start.isoformat()) as (url, _pid):
         truth = httpx.get(f"{url}/stories/slow-decay/_truth/qwen", trust_env=False).json()
 
     assert truth["metrics"]["leak"] == {"rate": pytest.approx(0.6)}

@@ -9,7 +9,7 @@ from simulators.faults.fault_schedule import FaultSchedule
 
 
 @pytest.mark.parametrize(
-    ("when", "now", "share"),
+    ("schedule", "now", "share"),
     [
         (FaultSchedule(), 0, 1),
         (FaultSchedule(p=0.3), 5, 0.3),
@@ -28,19 +28,19 @@ from simulators.faults.fault_schedule import FaultSchedule
     ],
 )
 def test_the_share_of_bad_answers_follows_the_times(
-    when: FaultSchedule, now: float, share: float
+    schedule: FaultSchedule, now: float, share: float
 ) -> None:
     """Start, end, ramp and period each mean what they say."""
-    assert when.share(now) == pytest.approx(share)
+    assert schedule.share(now) == pytest.approx(share)
 
 
 def test_the_same_dice_fall_the_same_way_and_a_seed_changes_them() -> None:
     """A run can be repeated, and another seed is another run."""
-    dice = [f"question {number}" for number in range(400)]
-    first = [FaultSchedule(p=0.4, seed=1).acts(0, die) for die in dice]
+    keys = [f"question {number}" for number in range(400)]
+    first = [FaultSchedule(p=0.4, seed=1).acts(0, key) for key in keys]
 
-    assert first == [FaultSchedule(p=0.4, seed=1).acts(0, die) for die in dice]
-    assert first != [FaultSchedule(p=0.4, seed=2).acts(0, die) for die in dice]
+    assert first == [FaultSchedule(p=0.4, seed=1).acts(0, key) for key in keys]
+    assert first != [FaultSchedule(p=0.4, seed=2).acts(0, key) for key in keys]
     assert 0.3 < sum(first) / len(first) < 0.5
 
 

@@ -13,7 +13,7 @@ from probes.messages import ModelCall, Role, Text, ToolResult, ToolSpec, Turn
 from simulators.vendors.registry import SPECS
 from simulators.vendors.spec import Spec
 from tests.simulators.conversation import FIRST, NONCES, PROMPT, SECOND, TOOLS, run_tool
-from tests.simulators.refusal_cases import KEYS, PATHS, kind_of
+from tests.simulators.refusal_cases import KEYS, PATHS, classify_refusal
 from tests.simulators.test_new_refusals import FUNCTION, QWEN, USER, ask, calls, result
 
 SPLIT = {"reasoning_split": True}
@@ -71,10 +71,10 @@ def test_each_vendor_has_its_own_envelope(
     vendor_url: str, vendor: str, body: dict[str, Any]
 ) -> None:
     """The whole body of a refused orphan, request ids aside."""
-    answered = ask(vendor_url, vendor, USER, result("a")).json()
+    envelope = ask(vendor_url, vendor, USER, result("a")).json()
 
     assert {
-        key: value for key, value in answered.items() if key not in ("id", "request_id")
+        key: value for key, value in envelope.items() if key not in ("id", "request_id")
     } == body
 
 
@@ -100,9 +100,11 @@ ECHO = {
 }
 
 
-def asked_twice(vendor_url: str, vendor: str, *before: Any, **more: Any) -> Any:
-    messages = (*before, {"role": "user", "content": CALL_TWICE})
-    return ask(vendor_url, vendor, *messages, tools=[ECHO], **more).json()["choices"][0]["message"]
+def ask_for_two_calls(vendor_url: str, vendor: str, *history: Any, **options: Any) -> Any:
+    messages = (*history, {"role": "user", "content": CALL_TWICE})
+    return ask(vendor_url, vendor, *messages, tools=[ECHO], **options).json()["choices"][0][
+        "message"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -115,7 +117,7 @@ def asked_twice(vendor_url: str, vendor: str, *before: Any, **more: Any) -> Any:
 )
 def test_ids_look_as_the_vendors_do(vendor_url: str, vendor: str, pattern: str) -> None:
     """MiniMax counts from one, DeepSeek from nought, Mistral has nine characters."""
-    first, second = (call["id"] for call in asked_twice(vendor_url, vendor)["tool_calls"])
+    first, second = (call["id"] for call in ask_for_two_calls(vendor_url, vendor)["tool_calls"])
 
     places = (1, 2) if vendor == "minimax" else (0, 1)
     for id_, place in zip((first, second), places, strict=True):
@@ -126,15 +128,15 @@ def test_kimi_numbers_its_calls_through_the_conversation(vendor_url: str) -> Non
     """The header of a call is its id, and the index does not begin again."""
     before = (USER, calls("functions.f:0", reasoning_content="t"), result("functions.f:0"))
 
-    made = asked_twice(vendor_url, "kimi", *before)["tool_calls"]
+    made = ask_for_two_calls(vendor_url, "kimi", *before)["tool_calls"]
 
     assert [call["id"] for call in made] == ["functions.probe_echo:1", "functions.probe_echo:2"]
 
 
 def test_minimax_thinks_in_its_content_unless_it_is_split(vendor_url: str) -> None:
     """Think tags, or an array beside the content."""
-    tagged = asked_twice(vendor_url, "minimax")
-    split = asked_twice(vendor_url, "minimax", **SPLIT)
+    tagged = ask_for_two_calls(vendor_url, "minimax")
+    split = ask_for_two_calls(vendor_url, "minimax", **SPLIT)
 
     assert tagged["content"].startswith("<think>\n")
     assert tagged["content"].endswith("\n</think>\n\n")
@@ -189,7 +191,7 @@ def test_a_silent_re_route_wants_back_what_the_relay_never_wanted(vendor_url: st
     bare = ask(url, "relay", USER, calls("a"), result("a"))
     kept = ask(url, "relay", USER, calls("a", reasoning="t"), result("a"))
 
-    assert kind_of(bare, "openai") == FindingKind.REPLAY_MISSING
+    assert classify_refusal(bare, "openai") == FindingKind.REPLAY_MISSING
     assert kept.status_code == 200
     assert ask(vendor_url, "relay", USER, calls("a"), result("a")).status_code == 200
 
@@ -223,11 +225,11 @@ def test_the_truth_about_a_vendor_follows_its_rules(
     """Which choices work and which reasoning must come back, thinking or not."""
     query = {"options": json.dumps(options)}
     with httpx.Client(trust_env=False) as client:
-        told = client.get(f"{vendor_url}/_truth/{vendor}", params=query).json()
+        truth = client.get(f"{vendor_url}/_truth/{vendor}", params=query).json()
 
-    assert told["capabilities"]["tool_choice"] == choices
-    assert told["capabilities"]["reasoning_replay"] == replay
-    assert told["capabilities"]["parser"] is None
+    assert truth["capabilities"]["tool_choice"] == choices
+    assert truth["capabilities"]["reasoning_replay"] == replay
+    assert truth["capabilities"]["parser"] is None
 
 
 @pytest.mark.parametrize(
@@ -239,11 +241,11 @@ def test_the_truth_about_a_server_that_leaks_names_its_text(
 ) -> None:
     """Settled on the parser that reads it."""
     with httpx.Client(trust_env=False) as client:
-        told = client.get(f"{vendor_url}/_truth/{vendor}").json()
+        truth = client.get(f"{vendor_url}/_truth/{vendor}").json()
 
-    assert told["capabilities"]["tool_call_format"] == shape
-    assert told["capabilities"]["parser"] == parser
-    assert told["metrics"]["leak"]["rate"] == 1
+    assert truth["capabilities"]["tool_call_format"] == shape
+    assert truth["capabilities"]["parser"] == parser
+    assert truth["metrics"]["leak"]["rate"] == 1
 
 
 def our_tools() -> tuple[ToolSpec, ...]:

@@ -13,13 +13,13 @@ from tests.simulators.raw_requests import (
     TOOLS,
     USER,
     chat,
+    classify_refusal,
     error_message,
-    meaning,
     post,
 )
 
 NAMED = {"type": "function", "function": {"name": "f"}}
-UNREAD = "Failed to deserialize the JSON body into the target type: "
+SERDE = "Failed to deserialize the JSON body into the target type: "
 Case = tuple[str, str, dict[str, Any], str, str]
 
 # Switches, vendor, request, the whole text, and what it means.
@@ -71,7 +71,7 @@ REFUSED: list[Case] = [
         "no-developer-role",
         "openai",
         chat(USER, {"role": "developer", "content": "d"}),
-        f"{UNREAD}messages[1].role: unknown variant `developer`, expected one of `system`, `user`, "
+        f"{SERDE}messages[1].role: unknown variant `developer`, expected one of `system`, `user`, "
         "`assistant`, `tool`, `latest_reminder` at line 1 column 84",
         "role_refused",
     ),
@@ -79,7 +79,7 @@ REFUSED: list[Case] = [
         "function-tools-only",
         "openai",
         chat(USER, tools=[FUNCTION, {"type": "namespace"}]),
-        f"{UNREAD}tools[1].type: unknown variant `namespace`, expected `function` at line 1 column "
+        f"{SERDE}tools[1].type: unknown variant `namespace`, expected `function` at line 1 column "
         "169",
         "schema_refused",
     ),
@@ -108,7 +108,7 @@ REFUSED: list[Case] = [
         "effort-refused",
         "openai",
         chat(USER, reasoning_effort="xhigh"),
-        f"{UNREAD}reasoning_effort: unknown variant `xhigh`, expected one of `none`, `minimal`, "
+        f"{SERDE}reasoning_effort: unknown variant `xhigh`, expected one of `none`, `minimal`, "
         "`low`, `medium`, `high` at line 1 column 92",
         "provider_error",
     ),
@@ -145,7 +145,7 @@ REFUSED: list[Case] = [
     ),
 ]
 # The nearest requests that the same switches let through.
-TAKEN: list[tuple[str, str, dict[str, Any]]] = [
+ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("forced-choice-refused", "openai", chat(USER, **TOOLS, tool_choice="auto")),
     ("forced-choice-refused,value=1", "openai", chat(USER, **TOOLS, tool_choice="none")),
     ("forced-choice-refused", "anthropic", chat(USER, **CLAUDE_TOOLS)),
@@ -167,10 +167,10 @@ def test_a_request_is_refused_in_the_vendors_words(vendor_url: str, case: Case) 
     answer = post(vendor_url, switches, vendor, body)
 
     assert (answer.status_code, error_message(answer)) == (400, text)
-    assert meaning(vendor, answer) == kind
+    assert classify_refusal(vendor, answer) == kind
 
 
-@pytest.mark.parametrize(("switches", "vendor", "body"), TAKEN)
+@pytest.mark.parametrize(("switches", "vendor", "body"), ACCEPTED)
 def test_the_nearest_right_request_is_taken(
     vendor_url: str, switches: str, vendor: str, body: dict[str, Any]
 ) -> None:
@@ -184,8 +184,8 @@ def test_every_refusal_is_shown_here() -> None:
     """A fault that is added is also tried."""
     names = {fault.name for fault in request_refusals.FAULTS}
 
-    shown = {switches.partition(",")[0] for switches, *_ in REFUSED}
-    assert shown | {"relay-wrapped"} == names
+    covered = {switches.partition(",")[0] for switches, *_ in REFUSED}
+    assert covered | {"relay-wrapped"} == names
 
 
 @pytest.mark.parametrize(
@@ -209,14 +209,14 @@ def test_an_error_names_its_parameter_or_code(
 GLM = "Tool choice must be auto"
 
 
-def wrapped(url: str, value: int) -> httpx.Response:
+def ask_wrapped(url: str, value: int) -> httpx.Response:
     switches = f"forced-choice-refused+relay-wrapped,value={value}"
     return post(url, switches, "vllm", chat(USER, **TOOLS, tool_choice="required"))
 
 
 def test_openrouter_puts_the_vendors_body_beside_its_own_sentence(vendor_url: str) -> None:
     """The raw body is text in the metadata."""
-    error = wrapped(vendor_url, 0).json()["error"]
+    error = ask_wrapped(vendor_url, 0).json()["error"]
 
     assert (error["message"], error["code"]) == ("Provider returned error", 400)
     assert error["metadata"]["provider_name"] == "vLLM"
@@ -235,13 +235,13 @@ def test_a_relay_puts_the_vendors_words_into_its_own(
     vendor_url: str, value: int, begins: str
 ) -> None:
     """A sentence around the vendor's text or around its whole body."""
-    assert error_message(wrapped(vendor_url, value)).startswith(begins)
+    assert error_message(ask_wrapped(vendor_url, value)).startswith(begins)
 
 
 @pytest.mark.parametrize("value", range(4))
 def test_we_see_through_a_relay(vendor_url: str, value: int) -> None:
     """Whatever the relay, the vendor's meaning is found."""
-    assert meaning("vllm", wrapped(vendor_url, value)) == "forced_choice"
+    assert classify_refusal("vllm", ask_wrapped(vendor_url, value)) == "forced_choice"
 
 
 @pytest.mark.parametrize("switches", ["relay-wrapped,value=4", "forced-choice-refused,value=1.5"])

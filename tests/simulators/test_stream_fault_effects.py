@@ -22,12 +22,12 @@ from tests.simulators.stream_client import (
     PROSE,
     RESPONSES,
     StreamClient,
-    asked,
-    said,
+    read_calls,
+    user_turn,
 )
 
 FAULTS = (*chat_streams.FAULTS, *other_streams.FAULTS)
-FORMS = {asking.format: asking for asking in EVERY}
+CLIENTS = {client.format: client for client in EVERY}
 every_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 
 
@@ -37,40 +37,40 @@ def test_no_other_family_has_a_fault_of_that_name(fault: Fault) -> None:
     assert EVERY_FAULT[fault.name] is fault
 
 
-@pytest.mark.parametrize("asking", [ANTHROPIC, RESPONSES, GEMINI, OLLAMA], ids=lambda a: a.format)
-def test_a_character_is_cut_in_every_format(vendor_url: str, asking: StreamClient) -> None:
+@pytest.mark.parametrize("client", [ANTHROPIC, RESPONSES, GEMINI, OLLAMA], ids=lambda a: a.format)
+def test_a_character_is_cut_in_every_format(vendor_url: str, client: StreamClient) -> None:
     """D15 is about bytes, whatever they carry."""
-    got = asking.streamed(vendor_url, "split-utf8")
+    got = client.streamed(vendor_url, "split-utf8")
 
     assert any(chunk.endswith(b"\xe2") for chunk in got.chunks)
-    assert said(got.reply) == FIRST
+    assert read_calls(got.reply) == FIRST
 
 
-@pytest.mark.parametrize("asking", [ANTHROPIC, RESPONSES, GEMINI], ids=lambda a: a.format)
-def test_comments_stand_in_every_event_stream(vendor_url: str, asking: StreamClient) -> None:
+@pytest.mark.parametrize("client", [ANTHROPIC, RESPONSES, GEMINI], ids=lambda a: a.format)
+def test_comments_stand_in_every_event_stream(vendor_url: str, client: StreamClient) -> None:
     """D14 is about framing, whatever it frames."""
-    got = asking.streamed(vendor_url, "crlf-keepalive")
+    got = client.streamed(vendor_url, "crlf-keepalive")
 
     assert got.data.count(b"\n") == got.data.count(b"\r\n")
     assert b"\r\n\r\n: OPENROUTER PROCESSING\r\n\r\n" in got.data
-    assert said(got.reply) == FIRST
+    assert read_calls(got.reply) == FIRST
 
 
 @every_fault
 def test_the_effect_of_a_fault_is_what_our_reader_finds(vendor_url: str, fault: Fault) -> None:
     """Understood: the same calls. Lost: other calls than the whole answer's. Else no good end."""
-    for form in fault.formats:
-        streamed = FORMS[form].streamed(vendor_url, fault.name).reply
-        whole = FORMS[form].whole(vendor_url, fault.name)
+    for wire_format in fault.formats:
+        streamed = CLIENTS[wire_format].streamed(vendor_url, fault.name).reply
+        whole = CLIENTS[wire_format].whole(vendor_url, fault.name)
         broke_off = streamed.stop is Stop.ERROR
         if fault.effect.fields == SILENT.fields:
-            assert said(streamed) == said(whole) == []
+            assert read_calls(streamed) == read_calls(whole) == []
             continue
-        assert said(whole) == FIRST
+        assert read_calls(whole) == FIRST
         assert (fault.effect == NO_VERDICT) == broke_off
         if not broke_off:
-            assert (fault.effect == NO_EFFECT) == (said(streamed) == FIRST)
-            assert (fault.effect == STREAM_LOSS) == (said(streamed) != FIRST)
+            assert (fault.effect == NO_EFFECT) == (read_calls(streamed) == FIRST)
+            assert (fault.effect == STREAM_LOSS) == (read_calls(streamed) != FIRST)
 
 
 @every_fault
@@ -78,13 +78,13 @@ def test_a_fault_leaves_other_formats_alone(fault: Fault) -> None:
     """A stream of a format that it does not list goes through as it is."""
     call = ToolCall("call_1", "f", {"a": "ü"}, "mind", '{"a":"ü"}')
     reply = Reply((Text("so"), call), Stop.TOOL_CALLS, id="r", model="m")
-    for form in FORMS.keys() - fault.formats:
-        chunks = write_chunks(form, reply, split_reply_events(reply))
+    for wire_format in CLIENTS.keys() - fault.formats:
+        chunks = write_chunks(wire_format, reply, split_reply_events(reply))
         hooks = fault.make(None)
         rng = random.Random(1)
 
         assert hooks.chunks(chunks, rng) == chunks
-        outgoing = OutgoingAnswer(chunks, media_type(form))
+        outgoing = OutgoingAnswer(chunks, media_type(wire_format))
         assert hooks.outgoing(outgoing, rng) == outgoing
 
 
@@ -95,9 +95,9 @@ def test_a_fault_leaves_other_formats_alone(fault: Fault) -> None:
 )
 def test_prose_survives_what_is_done_to_calls(vendor_url: str, fault: Fault) -> None:
     """What is understood and what loses calls leave an answer without calls alone."""
-    for form in fault.formats:
-        got = FORMS[form].streamed(vendor_url, fault.name, asked(PROSE)).reply
-        plain = FORMS[form].whole(vendor_url, "", asked(PROSE))
+    for wire_format in fault.formats:
+        got = CLIENTS[wire_format].streamed(vendor_url, fault.name, user_turn(PROSE)).reply
+        plain = CLIENTS[wire_format].whole(vendor_url, "", user_turn(PROSE))
 
         assert (got.text, got.stop) == (plain.text, Stop.END)
         assert got.reasoning == plain.reasoning
@@ -111,10 +111,10 @@ def test_the_truth_tells_what_a_stream_is_worth(
     vendor_url: str, switches: str, supported: bool | None, rate: float
 ) -> None:
     """Understood, lost, and no verdict."""
-    told = httpx.get(f"{vendor_url}/with/{switches}/_truth/open", trust_env=False).json()
+    truth = httpx.get(f"{vendor_url}/with/{switches}/_truth/open", trust_env=False).json()
 
-    assert told["capabilities"]["supports_streaming_tool_use"] is supported
-    assert told["metrics"]["stream_disagreement"]["rate"] == rate
+    assert truth["capabilities"]["supports_streaming_tool_use"] is supported
+    assert truth["metrics"]["stream_disagreement"]["rate"] == rate
 
 
 def test_half_a_surrogate_pair_stays_an_escape() -> None:

@@ -26,12 +26,12 @@ def item_id(part: Any) -> str:
     return str(part.extra["openai_responses"]["id"])
 
 
-def answered(*blocks: Any) -> dict[str, Any]:
+def user_blocks(*blocks: Any) -> dict[str, Any]:
     return {"role": "user", "content": list(blocks)}
 
 
 SIGNED = {"type": "thinking", "thinking": "t", "signature": sign_text("t")}
-SAID = {"type": "text", "text": "so"}
+TEXT_BLOCK = {"type": "text", "text": "so"}
 RS_ID = make_reasoning_id(random.Random(1))
 REASONING = {"type": "reasoning", "id": RS_ID, "summary": []}
 FC_ID = item_id(
@@ -80,7 +80,7 @@ REFUSED = [
     ),
     Refusal(
         "anthropic",
-        claude(USER, assistant(USE), {"role": "user", "content": [SAID, ANSWERED]}),
+        claude(USER, assistant(USE), {"role": "user", "content": [TEXT_BLOCK, ANSWERED]}),
         "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: "
         "toolu_X.",
         "closure_missing",
@@ -97,7 +97,7 @@ REFUSED = [
     ),
     Refusal(
         "anthropic",
-        claude(USER, assistant(SAID, SIGNED), USER),
+        claude(USER, assistant(TEXT_BLOCK, SIGNED), USER),
         "messages.1.content.0: If an assistant message contains any thinking blocks, the first "
         "block must be `thinking` or `redacted_thinking`. Found `text`.",
         "replay_signature_bad",
@@ -151,13 +151,13 @@ REFUSED = [
     ),
 ]
 
-TAKEN: list[tuple[str, dict[str, Any]]] = [
+ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("responses", items(REASONING, {**ITEM, "id": FC_ID}, OUTPUT)),
     # Without its id nobody can tell that a call had reasoning.
     ("responses", items(ITEM, OUTPUT, {"role": "user", "content": "on"})),
     ("responses", items({**ITEM, "id": "fc_of-somebody-else"}, OUTPUT)),
-    ("anthropic", claude(USER, assistant(SIGNED, USE), answered(ANSWERED, SAID))),
-    ("anthropic", claude(USER, assistant(USE), answered(ANSWERED), metadata={"user_id": "u"})),
+    ("anthropic", claude(USER, assistant(SIGNED, USE), user_blocks(ANSWERED, TEXT_BLOCK))),
+    ("anthropic", claude(USER, assistant(USE), user_blocks(ANSWERED), metadata={"user_id": "u"})),
     ("deepseek", v4({"role": "system", "content": "Be brief."}, USER)),
 ]
 
@@ -168,7 +168,7 @@ def test_what_is_stricter_than_the_shape_is_refused_too(vendor_url: str, refusal
     refusal.check(vendor_url)
 
 
-@pytest.mark.parametrize(("vendor", "body"), TAKEN)
+@pytest.mark.parametrize(("vendor", "body"), ACCEPTED)
 def test_what_is_in_order_is_taken_all_the_same(
     vendor_url: str, vendor: str, body: dict[str, Any]
 ) -> None:

@@ -14,7 +14,7 @@ from simulators.faults.fault_switch import SwitchError, read_switches
 from simulators.faults.registry import FAMILIES, FAULTS
 from simulators.vendors.registry import SPECS
 
-ASKED: dict[str, Any] = {
+REQUEST: dict[str, Any] = {
     "model": "sim-steady",
     "messages": [{"role": "user", "content": "Call paint.\ncolour: red"}],
     "tools": [
@@ -31,11 +31,11 @@ ASKED: dict[str, Any] = {
 
 def ask(url: str, number: int = 0) -> Any:
     messages = [{"role": "user", "content": f"Call paint.\ncolour: red\n({number})"}]
-    body = {**ASKED, "messages": messages}
+    body = {**REQUEST, "messages": messages}
     return httpx.post(f"{url}/open/v1/chat/completions", json=body, trust_env=False)
 
 
-def kind(answer: Any) -> str:
+def classify_answer(answer: Any) -> str:
     message = answer.json()["choices"][0]["message"]
     return "called" if message.get("tool_calls") else "leaked"
 
@@ -76,34 +76,36 @@ def test_a_switch_that_cannot_be_read_says_why(vendor_url: str, text: str, refus
 def test_a_fault_acts_as_often_as_its_probability_says(vendor_url: str) -> None:
     """Within four standard errors of 300 different questions."""
     url = f"{vendor_url}/with/leak-hermes,p=0.3,seed=11"
-    kinds = Counter(kind(ask(url, number)) for number in range(300))
+    kinds = Counter(classify_answer(ask(url, number)) for number in range(300))
 
     assert kinds["leaked"] / 300 == pytest.approx(0.3, abs=0.11)
 
 
 def test_the_dice_do_not_depend_on_the_order_of_questions(vendor_url: str) -> None:
     """Many at once give the same answers as one after the other."""
-    forth = {n: kind(ask(f"{vendor_url}/with/leak-hermes,p=0.5,seed=1", n)) for n in range(40)}
+    forward = {
+        n: classify_answer(ask(f"{vendor_url}/with/leak-hermes,p=0.5,seed=1", n)) for n in range(40)
+    }
     # The same faults under another address have seen none of the questions yet.
     url = f"{vendor_url}/with/leak-hermes,p=0.50,seed=1"
-    back = {number: kind(ask(url, number)) for number in reversed(range(40))}
+    backward = {number: classify_answer(ask(url, number)) for number in reversed(range(40))}
 
-    assert forth == back
-    assert set(forth.values()) == {"called", "leaked"}
+    assert forward == backward
+    assert set(forward.values()) == {"called", "leaked"}
 
 
 def test_asking_again_throws_the_dice_again(vendor_url: str) -> None:
     """A repeated question is another trial."""
     url = f"{vendor_url}/with/leak-hermes,p=0.5,seed=3"
 
-    assert {kind(ask(url)) for _ in range(30)} == {"called", "leaked"}
+    assert {classify_answer(ask(url)) for _ in range(30)} == {"called", "leaked"}
 
 
 def test_faults_can_be_combined(vendor_url: str) -> None:
     """Two switches act on the same answer."""
     answer = ask(f"{vendor_url}/with/leak-hermes+new-echo")
 
-    assert kind(answer) == "leaked"
+    assert classify_answer(answer) == "leaked"
     assert answer.json()["model"] == "sim-other-0731"
 
 
@@ -111,7 +113,7 @@ def test_a_call_is_bent_before_it_leaks(vendor_url: str) -> None:
     """Whatever the order of the switches: what has leaked is text, and no call any more."""
     answer = ask(f"{vendor_url}/with/leak-hermes+wrong-enum")
 
-    assert kind(answer) == "leaked"
+    assert classify_answer(answer) == "leaked"
     assert '"colour": "red"' not in answer.json()["choices"][0]["message"]["content"]
 
 

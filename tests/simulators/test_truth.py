@@ -15,7 +15,7 @@ from simulators.stories import DAY, HOUR, STORIES
 from simulators.vendors.registry import SPECS
 
 
-def truth(url: str, vendor: str, **query: str) -> Any:
+def get_truth(url: str, vendor: str, **query: str) -> Any:
     answer = httpx.get(f"{url}/_truth/{vendor}", params=query, trust_env=False)
     answer.raise_for_status()
     return answer.json()
@@ -25,8 +25,8 @@ def truth(url: str, vendor: str, **query: str) -> Any:
 def test_every_vendor_tells_the_truth_about_every_model(vendor_url: str, spec: Any) -> None:
     """All fields of a profile, and a rate for every metric."""
     for model in spec.models:
-        told = truth(vendor_url, spec.name, model=model)
-        assert set(told["capabilities"]) == {
+        truth = get_truth(vendor_url, spec.name, model=model)
+        assert set(truth["capabilities"]) == {
             "schema_level",
             "tool_call_format",
             "parser",
@@ -36,9 +36,9 @@ def test_every_vendor_tells_the_truth_about_every_model(vendor_url: str, spec: A
             "error_repair",
             "tool_choice",
         }
-        assert all(rate["rate"] in (0, 1) for rate in told["metrics"].values())
-        assert told["base_path"].startswith(spec.mount)
-        assert told["provider"] == spec.provider
+        assert all(get_rate["rate"] in (0, 1) for get_rate in truth["metrics"].values())
+        assert truth["base_path"].startswith(spec.mount)
+        assert truth["provider"] == spec.provider
 
 
 @pytest.mark.parametrize(
@@ -57,15 +57,15 @@ def test_the_truth_goes_by_the_options_of_the_request(
     vendor_url: str, vendor: str, model: str, options: Any, replay: str
 ) -> None:
     """Whether reasoning must come back depends on whether there is any."""
-    told = truth(vendor_url, vendor, model=model, options=json.dumps(options))
+    truth = get_truth(vendor_url, vendor, model=model, options=json.dumps(options))
 
-    assert told["capabilities"]["reasoning_replay"] == replay
+    assert truth["capabilities"]["reasoning_replay"] == replay
 
 
 def test_a_fault_changes_the_truth_by_its_probability(vendor_url: str) -> None:
     """At every answer it is a capability; at some it is a rate."""
-    always = truth(f"{vendor_url}/with/leak-qwen-xml", "openai")
-    at_times = truth(f"{vendor_url}/with/leak-qwen-xml,p=0.3+prose,p=0.5", "openai")
+    always = get_truth(f"{vendor_url}/with/leak-qwen-xml", "openai")
+    at_times = get_truth(f"{vendor_url}/with/leak-qwen-xml,p=0.3+prose,p=0.5", "openai")
 
     assert always["capabilities"]["tool_call_format"] == "xml"
     assert always["capabilities"]["parser"] == "qwen_xml"
@@ -100,30 +100,30 @@ def test_what_cannot_be_told_is_said(vendor_url: str, path: str, status: int) ->
 @pytest.mark.parametrize("story", STORIES.values(), ids=lambda story: story.name)
 def test_every_story_is_played_by_a_vendor_that_exists(vendor_url: str, story: Any) -> None:
     """Its vendor, model and switches are all there."""
-    told = truth(f"{vendor_url}/stories/{story.name}", story.vendor, model=story.model)
+    truth = get_truth(f"{vendor_url}/stories/{story.name}", story.vendor, model=story.model)
 
-    assert told["base_path"].startswith(f"/stories/{story.name}/")
+    assert truth["base_path"].startswith(f"/stories/{story.name}/")
 
 
-def rate(story: str, metric: str, at: float) -> float:
+def get_rate(story: str, metric: str, at: float) -> float:
     with TestClient(build_app()) as client:
-        played = STORIES[story]
-        query: dict[str, Any] = {"model": played.model, "at": at}
-        told = client.get(f"/stories/{story}/_truth/{played.vendor}", params=query).json()
-    return float(told["metrics"][metric]["rate"])
+        story_ = STORIES[story]
+        query: dict[str, Any] = {"model": story_.model, "at": at}
+        truth = client.get(f"/stories/{story}/_truth/{story_.vendor}", params=query).json()
+    return float(truth["metrics"][metric]["rate"])
 
 
 def test_the_stories_unfold_in_time() -> None:
     """Decay ramps, flapping comes and goes, an outage ends, a swap mends."""
-    decay = [rate("slow-decay", "parse_success", day * DAY) for day in (0, 5, 12, 19, 30)]
+    decay = [get_rate("slow-decay", "parse_success", day * DAY) for day in (0, 5, 12, 19, 30)]
     assert decay == pytest.approx([1, 1, 0.7, 0.4, 0.4])
-    flapping = [rate("flapping", "leak", minutes * 60) for minutes in (5, 30, 125)]
+    flapping = [get_rate("flapping", "leak", minutes * 60) for minutes in (5, 30, 125)]
     assert flapping == [0.5, 0, 0.5]
-    outage = [rate("outage", "availability", DAY * 2 + HOUR * hours) for hours in (1, 7, 13)]
+    outage = [get_rate("outage", "availability", DAY * 2 + HOUR * hours) for hours in (1, 7, 13)]
     assert outage == [1, 0, 1]
-    swap = [rate("template-swap", "leak", day * DAY) for day in (6, 8)]
+    swap = [get_rate("template-swap", "leak", day * DAY) for day in (6, 8)]
     assert swap == pytest.approx([0.33, 0])
-    assert [rate("healthy", "parse_success", day * DAY) for day in (0, 300)] == [1, 1]
+    assert [get_rate("healthy", "parse_success", day * DAY) for day in (0, 300)] == [1, 1]
 
 
 def test_the_re_route_brings_a_duty_to_replay() -> None:
@@ -140,15 +140,15 @@ def test_the_re_route_brings_a_duty_to_replay() -> None:
 def test_the_clock_can_be_moved_and_moves_the_stories() -> None:
     """A test of days takes no days."""
     with TestClient(build_app(latency=(0, 0))) as client:
-        played = STORIES["template-swap"]
-        path = f"/stories/template-swap/_truth/{played.vendor}"
+        story_ = STORIES["template-swap"]
+        path = f"/stories/template-swap/_truth/{story_.vendor}"
         old = client.get(path).json()
         assert client.post("/_clock", json={"advance": 8 * DAY}).json()["now"] >= 8 * DAY
         new = client.get(path).json()
         assert client.post("/_clock", json={"advance": "soon"}).status_code == 400
 
     assert old["chat_template_hash"] != new["chat_template_hash"]
-    leaks = [told["metrics"]["leak"]["rate"] for told in (old, new)]
+    leaks = [answer["metrics"]["leak"]["rate"] for answer in (old, new)]
     assert leaks == pytest.approx([0.33, 0])
 
 
@@ -158,15 +158,15 @@ def test_a_swapped_template_is_served_counted_and_told(vendor_url: str, vendor: 
     hashes = set()
     for prefix in ("", "/with/new-template"):
         url = f"{vendor_url}{prefix}"
-        told = truth(url, vendor)["chat_template_hash"]
+        template_hash = get_truth(url, vendor)["chat_template_hash"]
         if vendor == "llamacpp":
-            shown = httpx.get(f"{url}/llamacpp/props", trust_env=False).json()["chat_template"]
+            template = httpx.get(f"{url}/llamacpp/props", trust_env=False).json()["chat_template"]
         else:
             body = {"model": "sim-steady"}
             answer = httpx.post(f"{url}/ollama/api/show", json=body, trust_env=False)
-            shown = answer.json()["template"]
-        assert hashlib.sha256(shown.encode()).hexdigest() == told
-        hashes.add(told)
+            template = answer.json()["template"]
+        assert hashlib.sha256(template.encode()).hexdigest() == template_hash
+        hashes.add(template_hash)
 
     assert len(hashes) == 2
 

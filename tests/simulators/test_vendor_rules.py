@@ -7,7 +7,7 @@ import pytest
 
 from simulators.vendors.registry import SPECS
 from simulators.vendors.reply_style import sign_text
-from tests.simulators.refusal_cases import KEYS, PATHS, Refusal, message_of, post
+from tests.simulators.refusal_cases import KEYS, PATHS, Refusal, post, read_message
 
 CALL = {"id": "call_X", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 ASSISTANT = {"role": "assistant", "content": None, "tool_calls": [CALL]}
@@ -21,23 +21,23 @@ G_SIGNED = {**G_CALL, "thoughtSignature": sign_text("t")}
 G_RESULT = {"functionResponse": {"name": "f", "id": "x", "response": {"output": "r"}}}
 
 
-def chat(*messages: Any, model: str = "sim-steady", **more: Any) -> dict[str, Any]:
-    return {"model": model, "messages": list(messages), **more}
+def chat(*messages: Any, model: str = "sim-steady", **fields: Any) -> dict[str, Any]:
+    return {"model": model, "messages": list(messages), **fields}
 
 
-def claude(*messages: Any, **more: Any) -> dict[str, Any]:
-    return {"model": "sim-steady", "max_tokens": 9, "messages": list(messages), **more}
+def claude(*messages: Any, **fields: Any) -> dict[str, Any]:
+    return {"model": "sim-steady", "max_tokens": 9, "messages": list(messages), **fields}
 
 
 def items(*entries: Any) -> dict[str, Any]:
     return {"model": "sim-steady", "input": [{"role": "user", "content": "hi"}, *entries]}
 
 
-def model_says(*parts: Any) -> dict[str, Any]:
+def model_content(*parts: Any) -> dict[str, Any]:
     return {"role": "model", "parts": list(parts)}
 
 
-def user_says(*parts: Any) -> dict[str, Any]:
+def user_content(*parts: Any) -> dict[str, Any]:
     return {"role": "user", "parts": list(parts)}
 
 
@@ -45,8 +45,8 @@ def assistant(*blocks: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": list(blocks)}
 
 
-def v4(*messages: Any, **more: Any) -> dict[str, Any]:
-    return chat(*messages, model="sim-v4", **more)
+def v4(*messages: Any, **fields: Any) -> dict[str, Any]:
+    return chat(*messages, model="sim-v4", **fields)
 
 
 REASONED = {**ASSISTANT, "reasoning_content": "t"}
@@ -140,27 +140,27 @@ REFUSED = [
     Refusal("anthropic", {**claude(USER), "model": "nope"}, "model: nope", "not_found", status=404),
     Refusal(
         "gemini",
-        {"contents": [G_USER, model_says(G_SIGNED, G_CALL), user_says(G_RESULT)]},
+        {"contents": [G_USER, model_content(G_SIGNED, G_CALL), user_content(G_RESULT)]},
         "Please ensure that the number of function response parts is equal to the number of "
         "function call parts of the function call turn.",
         "closure_missing",
     ),
     Refusal(
         "gemini",
-        {"contents": [model_says(G_SIGNED), user_says(G_RESULT)]},
+        {"contents": [model_content(G_SIGNED), user_content(G_RESULT)]},
         "Please ensure that function call turn comes immediately after a user turn or after a "
         "function response turn.",
         "closure_order",
     ),
     Refusal(
         "gemini",
-        {"contents": [G_USER, user_says(G_RESULT)]},
+        {"contents": [G_USER, user_content(G_RESULT)]},
         "Please ensure that function response turn comes immediately after a function call turn.",
         "closure_orphan",
     ),
     Refusal(
         "gemini",
-        {"contents": [G_USER, model_says(G_CALL), user_says(G_RESULT)]},
+        {"contents": [G_USER, model_content(G_CALL), user_content(G_RESULT)]},
         "Function call is missing a thought_signature in functionCall parts.",
         "replay_signature_missing",
     ),
@@ -169,8 +169,8 @@ REFUSED = [
         {
             "contents": [
                 G_USER,
-                model_says({**G_CALL, "thoughtSignature": "AAAA"}),
-                user_says(G_RESULT),
+                model_content({**G_CALL, "thoughtSignature": "AAAA"}),
+                user_content(G_RESULT),
             ]
         },
         "Invalid thought signature.",
@@ -223,13 +223,13 @@ REFUSED = [
     ),
 ]
 
-TAKEN: list[tuple[str, dict[str, Any]]] = [
+ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("openai", chat(USER, ASSISTANT, RESULT, USER)),
     ("responses", items(ITEM, OUTPUT)),
     ("anthropic", claude(USER, assistant(USE), {"role": "user", "content": [ANSWERED]})),
-    ("gemini", {"contents": [G_USER, model_says(G_SIGNED), user_says(G_RESULT)]}),
+    ("gemini", {"contents": [G_USER, model_content(G_SIGNED), user_content(G_RESULT)]}),
     # Signatures are demanded of the current turn only.
-    ("gemini", {"contents": [G_USER, model_says(G_CALL), user_says(G_RESULT), G_USER]}),
+    ("gemini", {"contents": [G_USER, model_content(G_CALL), user_content(G_RESULT), G_USER]}),
     ("deepseek", v4(USER, REASONED, RESULT, USER)),
     ("deepseek", v4(USER, ASSISTANT, RESULT, thinking={"type": "disabled"})),
     # The older model forgets the reasoning of earlier turns.
@@ -246,7 +246,7 @@ def test_what_the_vendor_refuses_is_refused_in_its_words(vendor_url: str, refusa
     refusal.check(vendor_url)
 
 
-@pytest.mark.parametrize(("vendor", "body"), TAKEN)
+@pytest.mark.parametrize(("vendor", "body"), ACCEPTED)
 def test_a_history_in_order_is_taken(vendor_url: str, vendor: str, body: dict[str, Any]) -> None:
     """The same rules let the right histories through."""
     assert post(vendor_url, vendor, json=body).status_code == 200
@@ -275,7 +275,7 @@ def test_a_malformed_body_gets_the_vendors_envelope(
     response = post(vendor_url, vendor, content=content)
 
     assert response.status_code in (400, 404)
-    assert message_of(response)
+    assert read_message(response)
 
 
 @pytest.mark.parametrize(
@@ -300,7 +300,7 @@ def test_a_key_is_asked_for_in_the_vendors_words(
         response = post(vendor_url, vendor, json={}, headers=headers)
 
         assert response.status_code == status
-        assert message_of(response).startswith(text)
+        assert read_message(response).startswith(text)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)

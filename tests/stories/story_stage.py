@@ -18,7 +18,7 @@ import psycopg
 from psycopg import sql
 
 from tests.live import ROOT, broker, celery_worker, environment
-from tests.simulators.plugin import served
+from tests.simulators.plugin import serve_vendors
 from tests.stories.simulated_clock import SimulatedClock, install
 from workers.probing import beat
 
@@ -137,7 +137,7 @@ def play_on_stage(parts: Sequence[Part], folder: Path) -> Iterator[Stage]:
         install(f"{server}/{database}", database)
         broker().flushdb()
         stack.callback(broker().flushdb)
-        vendors, _ = stack.enter_context(served())
+        vendors, _ = stack.enter_context(serve_vendors())
         stage = Stage(f"{server}/{database}", vendors, parts)
         stack.callback(stage.close)
         env = {**SETTINGS, "DATABASE_URL": stage.env["DATABASE_URL"]}
