@@ -1,4 +1,4 @@
-"""Questions to a vendor with switches, over real HTTP, and its answers as they came and as read."""
+"""A client of vendors with faults, over real HTTP, and builders for its requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from probes.adapters import FORMATS
 from probes.events import Event, ReplyEnded
 from probes.messages import JSON, ModelCall, Reply, Role, Text, ToolSpec, Turn
 
-# One vendor for each wire format: mount, prefix of the path, model.
+# One vendor per wire format: mount, prefix of the path, model.
 VENDORS = {
     "openai": ("/openai/v1", "", "sim-steady"),
     "openai_responses": ("/responses/v1", "", "sim-steady"),
@@ -82,24 +82,24 @@ class FaultyVendor:
     switches: str
 
     def ask(self, vendor: str, call: ModelCall, *, stream: bool = False) -> httpx.Response:
-        """The answer as it came."""
+        """The raw answer."""
         mount, prefix, model = VENDORS[vendor]
         adapter = FORMATS.get(vendor) or FORMATS["openai"]
         path = (adapter.stream_path if stream else adapter.path).replace("{model}", model)
         body = adapter.write_request(replace(call, model=model, stream=stream))
-        # Ollama streams unless told otherwise.
+        # Ollama streams by default.
         body |= {"stream": stream} if vendor == "ollama" else {}
         address = f"{self.url}/with/{self.switches}{mount}{prefix}{path}"
         return httpx.post(address, json=body, headers=HEADERS, trust_env=False, timeout=30)
 
     def read_body(self, vendor: str, call: ModelCall) -> Any:
-        """The body of a whole answer."""
+        """The body of an answer that is not streamed."""
         answer = self.ask(vendor, call)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
     def read_reply(self, vendor: str, call: ModelCall, *, stream: bool = False) -> Reply:
-        """The answer as our adapter reads it."""
+        """The answer as our adapter parses it."""
         adapter = FORMATS.get(vendor) or FORMATS["openai"]
         if not stream:
             return adapter.read_reply(self.read_body(vendor, call))
@@ -119,5 +119,5 @@ def read_frames(answer: httpx.Response) -> list[Any]:
 
 
 def read_calls(reply: Reply) -> list[tuple[str, dict[str, Any]]]:
-    """The calls on the wire."""
+    """The calls of a reply as names and arguments."""
     return [(call.name, dict(call.input)) for call in reply.calls]

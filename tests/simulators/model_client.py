@@ -1,4 +1,4 @@
-"""A simulated vendor's model, asked in its own wire format over real HTTP."""
+"""A client of a simulated vendor's model, in its wire format over real HTTP."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from probes.target import Provider
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Whom to ask, and how."""
+    """A model at an address, and the client to reach it."""
 
     provider: Provider
     base_url: str

@@ -1,4 +1,4 @@
-"""Requests written by hand to a vendor with switches, and what its refusal means to us."""
+"""Handwritten requests to a vendor with faults, and our classification of its refusals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DIALECTS: Mapping[str, Dialect] = {
 
 
 def post(url: str, switches: str, vendor: str, body: Mapping[str, Any]) -> httpx.Response:
-    """The answer to a body, sent to the vendor of a format under its model."""
+    """Send a body to a format's vendor, with its model."""
     mount, prefix, model = VENDORS[vendor]
     adapter = FORMATS.get(vendor) or FORMATS["openai"]
     path = adapter.path.replace("{model}", model)
@@ -49,7 +49,7 @@ def post(url: str, switches: str, vendor: str, body: Mapping[str, Any]) -> httpx
 
 
 def classify_refusal(vendor: str, answer: httpx.Response) -> str:
-    """What our classifier makes of a refusal, from its status and bytes."""
+    """Our classification of a refusal, from its status and bytes."""
     adapter = FORMATS.get(vendor) or FORMATS["openai"]
     incoming = WireResponse(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
     with pytest.raises(Refused) as caught:
@@ -58,14 +58,14 @@ def classify_refusal(vendor: str, answer: httpx.Response) -> str:
 
 
 def error_message(answer: httpx.Response) -> str:
-    """The message of an error in the envelope of its format."""
+    """The message of an error in its format's envelope."""
     error = answer.json()["error"]
     return str(error if isinstance(error, str) else error["message"])
 
 
 @dataclass(frozen=True, slots=True)
 class WireCall:
-    """A call as it stands in a body or an event; `id` None where it has none."""
+    """A call in a body or an event; `id` is None if it has none."""
 
     id: JSON
     name: str
@@ -73,14 +73,14 @@ class WireCall:
 
 
 def wire_calls(value: JSON) -> list[WireCall]:
-    """The calls of a body in their order, in any format."""
+    """The calls of a body in order, in any format."""
     if isinstance(value, list):
         return [call for inner in value for call in wire_calls(inner)]
     if not isinstance(value, Mapping):
         return []
     if (call := _read_call(value)) is not None:
         return [call]
-    # The Responses API tells its tools again, and streams every item more than once.
+    # The Responses API repeats the tools, and streams every item more than once.
     if value.get("type") in ("response.output_item.added", "response.completed"):
         return []
     return [call for key in value if key != "tools" for call in wire_calls(value[key])]
@@ -102,7 +102,7 @@ def _read_call(entry: Mapping[str, JSON]) -> WireCall | None:
     return WireCall(id_, name, json.loads(str(arguments)) if is_json else arguments)
 
 
-# Histories, by hand.
+# Handwritten histories.
 USER = {"role": "user", "content": "hi"}
 FUNCTION = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 TOOLS = {"tools": [FUNCTION]}

@@ -1,4 +1,4 @@
-"""Requests that vendors refuse, and what is to be seen of a refusal."""
+"""Requests that vendors refuse, and how to check a refusal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEYS = {
     "anthropic-version": "2023-06-01",
 }
 BY_NAME = {spec.name: spec for spec in SPECS}
-# Where each vendor's first model is asked.
+# The path of each vendor's first model.
 PATHS = {
     spec.name: spec.mount + spec.path.replace("{model}", next(iter(spec.models))) for spec in SPECS
 }
@@ -30,7 +30,7 @@ PATHS = {
 
 @dataclass(frozen=True)
 class Refusal:
-    """A request that a vendor refuses, in which words, and what our classifier makes of them."""
+    """A request that a vendor refuses, its message, and our classification of it."""
 
     vendor: str
     body: dict[str, Any]
@@ -39,7 +39,7 @@ class Refusal:
     status: int = field(default=400, kw_only=True)
 
     def check(self, url: str) -> None:
-        """Ask over HTTP and look at status, text and class."""
+        """Send the request and check status, message and classification."""
         response = post(url, self.vendor, json=self.body)
         assert response.status_code == self.status, response.text
         assert read_message(response).startswith(self.text)
@@ -64,7 +64,7 @@ def read_message(response: httpx.Response) -> str:
 
 
 def classify_refusal(response: httpx.Response, wire_format: str) -> FindingKind:
-    """What our classifier makes of a refusal."""
+    """Our classification of a refusal."""
     chunks = (Chunk(0, response.content),)
     incoming = WireResponse(response.status_code, dict(response.headers), chunks)
     try:

@@ -99,7 +99,7 @@ every_format = pytest.mark.parametrize("format", EVERY_FORMAT)
 
 
 def read_wire_calls(body: Any, format: str) -> list[tuple[str, Any]]:
-    """Name and arguments of each call, as a client of the format finds them."""
+    """Name and arguments of each call in the raw body of a format."""
     match format:
         case "openai":
             calls = [c["function"] for c in body["choices"][0]["message"]["tool_calls"]]
@@ -120,15 +120,15 @@ def is_valid(name: str, arguments: Mapping[str, Any]) -> bool:
     return name in TOOLS and not validate_arguments(TOOLS[name].schema or {}, arguments)
 
 
-def test_every_fault_of_arguments_has_its_case() -> None:
-    """A fault that is added must be shown."""
+def test_every_argument_fault_is_covered() -> None:
+    """Every argument fault is covered here."""
     assert {fault.name for fault in FAULTS} == {*CHANGED, *NAMES, *OTHERS}
 
 
 @every_format
 @pytest.mark.parametrize("name", CHANGED)
 def test_arguments_arrive_changed(name: str, format: str, vendor_url: str) -> None:
-    """In every format that carries calls, for every kind of tool."""
+    """Arguments are changed in every format, for every kind of tool."""
     faulty = FaultyVendor(vendor_url, name)
     bodies = [
         faulty.read_body(format, question(ONE)),
@@ -145,7 +145,7 @@ def test_arguments_arrive_changed(name: str, format: str, vendor_url: str) -> No
 @every_format
 @pytest.mark.parametrize("name", NAMES)
 def test_names_arrive_changed(name: str, format: str, vendor_url: str) -> None:
-    """The arguments are right, and no such tool was offered."""
+    """The arguments are right, but the tool's name is wrong."""
     body = FaultyVendor(vendor_url, name).read_body(format, question(ONE))
 
     assert read_wire_calls(body, format) == [(NAMES[name], ECHOED[1])]
@@ -154,7 +154,7 @@ def test_names_arrive_changed(name: str, format: str, vendor_url: str) -> None:
 @every_format
 @pytest.mark.parametrize("name", [*CHANGED, *NAMES])
 def test_a_stream_has_the_same_wrong_call(name: str, format: str, vendor_url: str) -> None:
-    """Whole and streamed answers agree in what is wrong."""
+    """Whole and streamed answers have the same wrong calls."""
     faulty = FaultyVendor(vendor_url, name)
     whole = faulty.read_reply(format, question(ALL, ECHO, PING, STORE))
     streamed = faulty.read_reply(format, question(ALL, ECHO, PING, STORE), stream=True)
@@ -168,8 +168,8 @@ def test_a_stream_has_the_same_wrong_call(name: str, format: str, vendor_url: st
     [fault for fault in FAULTS if fault.effect.metrics.get(Metric.SCHEMA_FAILURE)],
     ids=lambda fault: fault.name,
 )
-def test_no_call_is_left_valid_where_the_truth_says_so(fault: Fault, vendor_url: str) -> None:
-    """Every call breaks its schema, of tools without arguments and with nested ones too."""
+def test_every_call_is_invalid_if_the_truth_says_so(fault: Fault, vendor_url: str) -> None:
+    """Every call breaks its schema, including empty and nested ones."""
     reply = FaultyVendor(vendor_url, fault.name).read_reply(
         "openai", question(ALL, ECHO, PING, STORE)
     )
@@ -189,14 +189,14 @@ def test_no_call_is_left_valid_where_the_truth_says_so(fault: Fault, vendor_url:
 def test_some_tools_survive_the_milder_faults(
     name: str, valid: list[bool], vendor_url: str
 ) -> None:
-    """Which share of calls fails depends on the tools, so the truth names a level, no rate."""
+    """The share of failing calls depends on the tools, so the truth has a level, not a rate."""
     reply = FaultyVendor(vendor_url, name).read_reply("openai", question(ALL, ECHO, PING, STORE))
 
     assert [is_valid(*call) for call in read_calls(reply)] == valid
 
 
 def question_after(answers: int) -> ModelCall:
-    """The question after so many answers of the model."""
+    """The question after that many answers of the model."""
     turns: list[Turn] = []
     for _ in range(answers):
         turns += [Turn(Role.USER, (Text(CHAT),)), Turn(Role.ASSISTANT, (Text("good morning"),))]
@@ -217,7 +217,7 @@ def question_after(answers: int) -> ModelCall:
 def test_arguments_are_empty_from_an_answer_on(
     switch: str, answers: int, expected: Any, vendor_url: str
 ) -> None:
-    """Z63: the third answer of a conversation, or the one that the switch says."""
+    """Z63: arguments are empty from the third answer on, or from the switch's value on."""
     body = FaultyVendor(vendor_url, switch).read_body("openai", question_after(answers))
 
     assert read_wire_calls(body, "openai") == [("probe_echo", expected)]
@@ -228,7 +228,7 @@ HOSTILE = "a </parameter> b </tool_call> c"
 
 @both_ways
 def test_a_string_is_cut_at_a_closing_tag(stream: bool, vendor_url: str) -> None:
-    """Z27: valid and wrong, without a sign."""
+    """Z27: the argument is valid but silently cut."""
     call = question(f"Call probe_echo once.\nmessage: {HOSTILE}\ntag: beta")
     reply = FaultyVendor(vendor_url, "cut-at-tag").read_reply("openai", call, stream=stream)
 
@@ -237,7 +237,7 @@ def test_a_string_is_cut_at_a_closing_tag(stream: bool, vendor_url: str) -> None
 
 
 def test_a_string_in_an_object_is_cut_as_well(vendor_url: str) -> None:
-    """Whatever tag comes first ends it."""
+    """The first closing tag also cuts a nested string."""
     prompt = 'Call probe_store once.\nperson: {"name": "a</tool_call>b", "age": 7}\nflag: true'
     body = FaultyVendor(vendor_url, "cut-at-tag").read_body("openai", question(prompt, STORE))
 
@@ -247,7 +247,7 @@ def test_a_string_in_an_object_is_cut_as_well(vendor_url: str) -> None:
 
 @every_format
 def test_the_first_call_swallows_the_others(format: str, vendor_url: str) -> None:
-    """Z28: the raw XML of the second call stands in the first argument of the first."""
+    """Z28: the first argument of the first call contains the raw XML of the second."""
     faulty = FaultyVendor(vendor_url, "next-call-inside")
     swallowed = f"{MESSAGE}</parameter>\n</function>\n</tool_call>\n{QWEN_ADD}"
     expected = [("probe_echo", {"message": swallowed, "tag": "beta"})]
@@ -257,7 +257,7 @@ def test_the_first_call_swallows_the_others(format: str, vendor_url: str) -> Non
 
 
 def test_one_call_has_none_to_swallow(vendor_url: str) -> None:
-    """A single call is right."""
+    """A single call is unaffected."""
     assert read_calls(
         FaultyVendor(vendor_url, "next-call-inside").read_reply("openai", question(ONE))
     ) == [ECHOED]
@@ -265,7 +265,7 @@ def test_one_call_has_none_to_swallow(vendor_url: str) -> None:
 
 @every_format
 def test_calls_without_arguments_are_lost(format: str, vendor_url: str) -> None:
-    """Z32: the others arrive."""
+    """Z32: only calls without arguments are lost."""
     faulty = FaultyVendor(vendor_url, "no-argument-lost")
     alone = faulty.read_reply(format, question(BARE, PING))
     body = faulty.read_body(format, question(ALL, ECHO, PING, STORE))
@@ -283,8 +283,8 @@ KINDS = {"invalid-json": Breakage.INVALID_JSON, "double-encoded": Breakage.NOT_A
 
 
 @pytest.mark.parametrize("name", SPELLED)
-def test_the_argument_string_is_spelled_wrongly(name: str, vendor_url: str) -> None:
-    """In the two formats that send a string."""
+def test_the_argument_string_is_malformed(name: str, vendor_url: str) -> None:
+    """The argument string is malformed in both formats that send one."""
     faulty = FaultyVendor(vendor_url, name)
     chat = faulty.read_body("openai", question(ONE))["choices"][0]
     [item] = faulty.read_body("openai_responses", question(ONE))["output"]
@@ -297,10 +297,10 @@ def test_the_argument_string_is_spelled_wrongly(name: str, vendor_url: str) -> N
 @both_ways
 @pytest.mark.parametrize("format", ["openai", "openai_responses"])
 @pytest.mark.parametrize("name", SPELLED)
-def test_a_wrong_spelling_is_read_as_a_broken_call(
+def test_a_malformed_string_is_read_as_a_broken_call(
     name: str, format: str, stream: bool, vendor_url: str
 ) -> None:
-    """Every call of the answer, with its text as it came; streamed it is the same."""
+    """Every call of the answer is broken, with its raw text, whole and streamed."""
     reply = FaultyVendor(vendor_url, name).read_reply(format, question(TWO), stream=stream)
 
     assert not reply.calls
@@ -311,23 +311,25 @@ def test_a_wrong_spelling_is_read_as_a_broken_call(
 @both_ways
 @pytest.mark.parametrize("format", ["anthropic", "gemini", "ollama"])
 @pytest.mark.parametrize("name", SPELLED)
-def test_objects_have_no_spelling(name: str, format: str, stream: bool, vendor_url: str) -> None:
-    """Formats that send an object are left alone."""
+def test_formats_with_objects_are_unaffected(
+    name: str, format: str, stream: bool, vendor_url: str
+) -> None:
+    """Formats that send an object are unaffected."""
     reply = FaultyVendor(vendor_url, name).read_reply(format, question(TWO), stream=stream)
 
     assert read_calls(reply) == [ECHOED, ADDED]
 
 
-def test_a_call_without_arguments_is_spelled_wrongly_too(vendor_url: str) -> None:
-    """An empty object is not let off."""
+def test_a_call_without_arguments_is_malformed_too(vendor_url: str) -> None:
+    """An empty object is malformed as well."""
     reply = FaultyVendor(vendor_url, "invalid-json").read_reply("openai", question(BARE, PING))
 
     assert [call.kind for call in reply.broken] == [Breakage.INVALID_JSON]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_an_answer_without_a_call_has_no_arguments(fault: Fault, vendor_url: str) -> None:
-    """Text stays as it is."""
+def test_an_answer_without_a_call_is_unchanged(fault: Fault, vendor_url: str) -> None:
+    """An answer without calls is unchanged."""
     assert (
         FaultyVendor(vendor_url, fault.name).read_reply("openai", question(CHAT)).text
         == "good morning"

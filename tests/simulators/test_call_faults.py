@@ -49,26 +49,26 @@ ERROR = {
 }
 WRONG = ("probe_add", {"a": 3, "b": 4})
 RIGHT = ("probe_add", {"a": 10, "b": 4})
-# An address with a switch that never acts.
+# A switch that never acts.
 HEALTHY = "one-call,p=0"
 GREETING = "Good morning. How are you?"
 
 
 def read_wire_calls(body: JSON) -> list[tuple[str, Any]]:
-    """The calls of a body as they stand there, names and arguments."""
+    """Names and arguments of the calls in a raw body."""
     return [(call.name, call.arguments) for call in wire_calls(body)]
 
 
 def continue_with_results(
     call: ModelCall, reply: Reply, content: str, *, is_error: bool = False
 ) -> ModelCall:
-    """The question with an answer and the same result for each of its calls."""
+    """The request with a reply and the same result for each of its calls."""
     results = [ToolResult(made.id, content, is_error, made.name) for made in reply.calls]
     return replace(call, turns=(*call.turns, reply.as_turn(), Turn(Role.TOOL, tuple(results))))
 
 
 def ask_after_errors(faulty: FaultyVendor, wire_format: str, errors: int) -> Any:
-    """The body that follows so many errors in a row."""
+    """The body of the answer after that many errors in a row."""
     call = question(SUM, ADD)
     for _ in range(errors):
         reply = faulty.read_reply(wire_format, call)
@@ -81,7 +81,7 @@ def ask_after_errors(faulty: FaultyVendor, wire_format: str, errors: int) -> Any
 def test_only_the_first_of_two_calls_is_made(
     vendor_url: str, wire_format: str, stream: bool
 ) -> None:
-    """Two calls are asked for and one comes; the other comes once the first has its result."""
+    """Only one of two requested calls comes; the other follows the first one's result."""
     faulty = FaultyVendor(vendor_url, "one-call")
 
     reply = faulty.read_reply(wire_format, question(TWO), stream=stream)
@@ -93,7 +93,7 @@ def test_only_the_first_of_two_calls_is_made(
 
 @pytest.mark.parametrize("wire_format", ["openai", "openai_responses", "anthropic"])
 def test_the_switch_for_parallel_calls_is_ignored(vendor_url: str, wire_format: str) -> None:
-    """Two calls come although one at most was allowed."""
+    """Two calls come although parallel calls are off."""
     call = replace(question(TWO), parallel=False)
 
     assert read_wire_calls(FaultyVendor(vendor_url, HEALTHY).read_body(wire_format, call)) == [
@@ -110,7 +110,7 @@ def test_the_switch_for_parallel_calls_is_ignored(vendor_url: str, wire_format: 
 @both_ways
 @every_format
 def test_a_call_is_made_twice(vendor_url: str, wire_format: str, stream: bool) -> None:
-    """The same call under two ids."""
+    """The same call comes under two ids."""
     faulty = FaultyVendor(vendor_url, "twice")
 
     assert read_wire_calls(faulty.read_body(wire_format, question(ONE))) == [ECHOED, ECHOED]
@@ -134,7 +134,7 @@ def test_an_error_changes_nothing(vendor_url: str, wire_format: str) -> None:
 
 @every_format
 def test_a_model_gives_up_after_an_error(vendor_url: str, wire_format: str) -> None:
-    """Words follow, and no call."""
+    """The answer to an error is text without a call."""
     body = ask_after_errors(FaultyVendor(vendor_url, "gives-up"), wire_format, 1)
 
     assert read_wire_calls(body) == []
@@ -143,7 +143,7 @@ def test_a_model_gives_up_after_an_error(vendor_url: str, wire_format: str) -> N
 
 @every_format
 def test_a_call_is_corrected_at_the_second_try_only(vendor_url: str, wire_format: str) -> None:
-    """The same call after the first error, the corrected one after the second."""
+    """The call is repeated after the first error and corrected after the second."""
     faulty = FaultyVendor(vendor_url, "slow-repair")
 
     assert read_wire_calls(ask_after_errors(faulty, wire_format, 1)) == [WRONG]
@@ -151,8 +151,8 @@ def test_a_call_is_corrected_at_the_second_try_only(vendor_url: str, wire_format
 
 
 @every_format
-def test_an_error_leads_into_a_tool_that_nobody_offered(vendor_url: str, wire_format: str) -> None:
-    """The tool is called invalid, and its own error leads to it again."""
+def test_an_error_leads_to_a_call_of_an_undeclared_tool(vendor_url: str, wire_format: str) -> None:
+    """The model calls a tool named invalid, and calls it again after its error."""
     faulty = FaultyVendor(vendor_url, "invalid-tool-loop")
 
     for errors, tool in ((1, "probe_add"), (2, "invalid")):
@@ -163,7 +163,7 @@ def test_an_error_leads_into_a_tool_that_nobody_offered(vendor_url: str, wire_fo
 
 @every_format
 def test_results_are_ignored(vendor_url: str, wire_format: str) -> None:
-    """What a tool gave back is not in the answer."""
+    """The answer does not contain the tool's result."""
     nonce = "nonce-5513"
     bodies = {}
     for switches in (HEALTHY, "ignores-results"):
@@ -181,7 +181,7 @@ def test_results_are_ignored(vendor_url: str, wire_format: str) -> None:
 @formats_with_choice
 @pytest.mark.parametrize("choice", [REQUIRED, ToolChoice("named", "probe_add")])
 def test_a_forced_call_is_not_made(vendor_url: str, wire_format: str, choice: ToolChoice) -> None:
-    """Nothing in the words asks for a tool, and the choice that does is ignored."""
+    """A forced choice is ignored if the prompt does not request a tool."""
     call = replace(question(GREETING, ADD), tool_choice=choice)
 
     assert [
@@ -197,7 +197,7 @@ def test_a_forced_call_is_not_made(vendor_url: str, wire_format: str, choice: To
 
 @formats_with_choice
 def test_a_forbidden_call_is_made(vendor_url: str, wire_format: str) -> None:
-    """The choice none is taken and does not hold."""
+    """The choice none is accepted and ignored."""
     call = replace(question(ONE), tool_choice=NONE)
 
     assert read_wire_calls(FaultyVendor(vendor_url, HEALTHY).read_body(wire_format, call)) == []
@@ -217,7 +217,7 @@ THINK: Mapping[str, Mapping[str, JSON]] = {
 
 @pytest.mark.parametrize("wire_format", ["openai_responses", "anthropic", "gemini", "vllm"])
 def test_thinking_is_gone_where_a_call_is_forced(vendor_url: str, wire_format: str) -> None:
-    """Left free the model thinks; forced it calls without a thought, and without a refusal."""
+    """The model thinks by default; forced to call, it neither thinks nor is refused."""
     faulty = FaultyVendor(vendor_url, "forced-without-thinking")
     free = question(ONE, **THINK[wire_format])
     forced = replace(free, tool_choice=REQUIRED)
@@ -240,7 +240,7 @@ def test_thinking_is_gone_where_a_call_is_forced(vendor_url: str, wire_format: s
 def test_no_effort_still_thinks_and_costs(
     vendor_url: str, wire_format: str, none: dict[str, JSON], stream: bool
 ) -> None:
-    """The request is taken, the model thinks, and the thoughts are billed."""
+    """The request is accepted, the model thinks, and the reasoning is billed."""
     if stream and wire_format == "openai":
         none = {**none, "stream_options": {"include_usage": True}}
     call = question(ONE, **none)
@@ -256,7 +256,7 @@ def test_no_effort_still_thinks_and_costs(
 
 
 def test_no_effort_shows_in_the_body(vendor_url: str) -> None:
-    """Reasoning beside the call, and its tokens in the usage."""
+    """The body has reasoning next to the call, and its tokens in the usage."""
     tool = {"type": "function", "function": {"name": "probe_add", "parameters": ADD.schema}}
     request = {"messages": [{"role": "user", "content": SUM}], "tools": [tool]}
     body = {**request, "reasoning_effort": "none"}
@@ -266,8 +266,8 @@ def test_no_effort_shows_in_the_body(vendor_url: str) -> None:
     assert answer["usage"]["completion_tokens_details"] == {"reasoning_tokens": 2048}
 
 
-def test_a_new_question_ends_the_trouble_with_an_error(vendor_url: str) -> None:
-    """Errors of an earlier round, answered by the model, are no longer acted on."""
+def test_a_new_question_ends_the_effect_of_an_error(vendor_url: str) -> None:
+    """Errors of an earlier round have no effect on a new question."""
     faulty = FaultyVendor(vendor_url, "gives-up")
     call = question(SUM, ADD)
     call = continue_with_results(
@@ -280,8 +280,8 @@ def test_a_new_question_ends_the_trouble_with_an_error(vendor_url: str) -> None:
     assert read_wire_calls(body) == [("probe_add", {"a": 20, "b": 1})]
 
 
-def test_a_streamed_call_stands_twice_in_the_deltas(vendor_url: str) -> None:
-    """Two openings with two indexes."""
+def test_a_streamed_call_is_in_the_deltas_twice(vendor_url: str) -> None:
+    """The stream opens the call twice, with two indexes."""
     answer = FaultyVendor(vendor_url, "twice").ask("openai", question(ONE), stream=True)
     deltas = [frame["choices"][0]["delta"] for frame in read_frames(answer) if frame["choices"]]
     opened = [call for delta in deltas for call in delta.get("tool_calls", []) if call.get("id")]
@@ -313,7 +313,7 @@ def test_a_streamed_call_stands_twice_in_the_deltas(vendor_url: str) -> None:
         ("effort-ignored", "anthropic", "reasoning_replay", "none"),
     ],
 )
-def test_the_truth_tells_what_is_left(
+def test_the_truth_reports_the_remaining_capabilities(
     vendor_url: str, switch: str, vendor: str, field: str, value: JSON
 ) -> None:
     """The capabilities of a vendor that has the fault."""

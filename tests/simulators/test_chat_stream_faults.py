@@ -44,7 +44,7 @@ def read_finishes(got: StreamedAnswer) -> list[str]:
 
 
 def test_a_stream_without_faults_is_the_documented_one(vendor_url: str) -> None:
-    """What the faults are told apart from: index, id and name once, pieces, finish, [DONE]."""
+    """The healthy stream: index, id and name once, argument pieces, finish, [DONE]."""
     got = CHAT.streamed(vendor_url)
 
     assert [entry["index"] for entry in read_heads(got)] == [0, 1]
@@ -55,7 +55,7 @@ def test_a_stream_without_faults_is_the_documented_one(vendor_url: str) -> None:
 
 
 def test_no_index(vendor_url: str) -> None:
-    """D1: calls are told apart by their ids."""
+    """D1: calls are distinguished by their ids."""
     got = CHAT.streamed(vendor_url, "no-index")
 
     assert not any("index" in entry for entry in read_entries(got))
@@ -65,7 +65,7 @@ def test_no_index(vendor_url: str) -> None:
 
 
 def test_index_zero(vendor_url: str) -> None:
-    """D2: every call says index 0; only its id is new."""
+    """D2: every call has index 0; only its id is new."""
     got = CHAT.streamed(vendor_url, "index-zero")
 
     assert {entry["index"] for entry in read_entries(got)} == {0}
@@ -75,7 +75,7 @@ def test_index_zero(vendor_url: str) -> None:
 
 
 def test_empty_ids(vendor_url: str) -> None:
-    """D3: later deltas say "" for id and name."""
+    """D3: later deltas have "" as id and name."""
     got = CHAT.streamed(vendor_url, "empty-ids")
 
     later = [entry for entry in read_entries(got) if entry not in read_heads(got)]
@@ -86,7 +86,7 @@ def test_empty_ids(vendor_url: str) -> None:
 
 
 def test_whole_arguments(vendor_url: str) -> None:
-    """D4: one chunk a call."""
+    """D4: one chunk per call."""
     got = CHAT.streamed(vendor_url, "whole-arguments")
 
     assert read_arguments(got) == [ECHO, ADD]
@@ -96,7 +96,7 @@ def test_whole_arguments(vendor_url: str) -> None:
 
 
 def test_stop_with_calls(vendor_url: str) -> None:
-    """D5: the finish reason denies the calls; an answer without any keeps its own."""
+    """D5: the finish reason is stop despite the calls."""
     got = CHAT.streamed(vendor_url, "stop-with-calls")
 
     assert read_finishes(got) == ["stop"]
@@ -147,7 +147,7 @@ def test_index_drift(vendor_url: str) -> None:
 
 
 def test_object_arguments(vendor_url: str) -> None:
-    """D10: no string at all."""
+    """D10: arguments are objects, not strings."""
     got = CHAT.streamed(vendor_url, "object-arguments")
 
     assert read_arguments(got) == [json.loads(ECHO), json.loads(ADD)]
@@ -157,7 +157,7 @@ def test_object_arguments(vendor_url: str) -> None:
 
 @pytest.mark.parametrize("prompt", ["", PROSE], ids=["calls", "prose"])
 def test_error_after_200(vendor_url: str, prompt: str) -> None:
-    """D11: the stream begins well and ends in an error object."""
+    """D11: the stream starts normally and ends in an error object."""
     got = CHAT.streamed(vendor_url, "error-after-200", *([user_turn(prompt)] if prompt else []))
 
     assert read_deltas(got)[0] == {"role": "assistant", "content": None}
@@ -168,7 +168,7 @@ def test_error_after_200(vendor_url: str, prompt: str) -> None:
 
 
 def test_late_reasoning(vendor_url: str) -> None:
-    """D12: the thought comes when the calls are out, under the vendor's own field."""
+    """D12: the reasoning arrives after the calls, in the vendor's own field."""
     got = THINKER.streamed(vendor_url, "late-reasoning")
 
     kinds = ["calls" if "tool_calls" in delta else "thought" for delta in read_deltas(got)
@@ -181,7 +181,7 @@ def test_late_reasoning(vendor_url: str) -> None:
 
 
 def test_usage_before_finish(vendor_url: str) -> None:
-    """D13: a chunk without choices tells the usage, though nobody asked, and more follows."""
+    """D13: a chunk without choices reports usage unrequested, and more chunks follow."""
     got = CHAT.streamed(vendor_url, "usage-before-finish")
 
     usage, finish = got.bodies[-2:]
@@ -194,7 +194,7 @@ def test_usage_before_finish(vendor_url: str) -> None:
 
 
 def test_crlf_keepalive(vendor_url: str) -> None:
-    """D14: no line ends in LF alone, and a comment stands before every event."""
+    """D14: no line ends in LF alone, and a comment precedes every event."""
     got = CHAT.streamed(vendor_url, "crlf-keepalive")
 
     assert got.data.startswith(b": OPENROUTER PROCESSING\r\n\r\ndata: {")
@@ -204,7 +204,7 @@ def test_crlf_keepalive(vendor_url: str) -> None:
 
 
 def test_split_utf8(vendor_url: str) -> None:
-    """D15: characters stand as they are, and reads end inside of them."""
+    """D15: characters are sent unescaped, and reads end inside them."""
     got = CHAT.streamed(vendor_url, "split-utf8")
 
     assert "na\u00efve".encode() in got.data
@@ -216,7 +216,7 @@ def test_split_utf8(vendor_url: str) -> None:
 
 
 def test_lost_tail(vendor_url: str) -> None:
-    """Z23: the last characters of every call are missing in the stream alone."""
+    """Z23: the last characters of every call are missing in the stream only."""
     got = CHAT.streamed(vendor_url, "lost-tail")
 
     assert "".join(read_arguments(got)) == ECHO[:-3] + ADD[:-3]
@@ -226,7 +226,7 @@ def test_lost_tail(vendor_url: str) -> None:
 
 
 def test_dropped_deltas(vendor_url: str) -> None:
-    """Z71: half of the parameters never come, and what comes is good JSON."""
+    """Z71: half of the parameters never arrive, and the rest is valid JSON."""
     got = CHAT.streamed(vendor_url, "dropped-deltas")
 
     assert read_calls(got.reply) == [("probe_echo", {"message": 'naïve "amber" ☕'}),
@@ -236,7 +236,7 @@ def test_dropped_deltas(vendor_url: str) -> None:
 
 
 def test_concatenated(vendor_url: str) -> None:
-    """Z19: one id, one index, and the arguments of both calls behind each other."""
+    """Z19: one id, one index, and the arguments of both calls concatenated."""
     got = CHAT.streamed(vendor_url, "concatenated")
 
     assert [entry["function"]["name"] for entry in read_heads(got)] == ["probe_echo"]
@@ -247,7 +247,7 @@ def test_concatenated(vendor_url: str) -> None:
 
 
 def test_last_invoke_only(vendor_url: str) -> None:
-    """Z71: of two calls the second is streamed, as if it were the only one."""
+    """Z71: only the second of two calls is streamed, as if it were the only one."""
     got = CHAT.streamed(vendor_url, "last-invoke-only")
 
     assert [(entry["index"], entry["function"]["name"]) for entry in read_heads(got)] == [
@@ -258,7 +258,7 @@ def test_last_invoke_only(vendor_url: str) -> None:
 
 
 def test_phantom_stream(vendor_url: str) -> None:
-    """Z17: a finish reason for calls that are not there."""
+    """Z17: the finish reason announces calls that never arrive."""
     got = CHAT.streamed(vendor_url, "phantom-stream")
 
     assert read_entries(got) == []
@@ -268,7 +268,7 @@ def test_phantom_stream(vendor_url: str) -> None:
 
 
 def test_truncated_opener(vendor_url: str) -> None:
-    """Z30: the whole answer shows the opener as text; the stream has nothing at all."""
+    """Z30: the whole answer has the opener as text; the stream is empty."""
     got = CHAT.streamed(vendor_url, "truncated-opener")
     whole = CHAT.whole(vendor_url, "truncated-opener")
 
@@ -279,8 +279,8 @@ def test_truncated_opener(vendor_url: str) -> None:
     assert read_calls(whole) == []
 
 
-def test_faults_stand_together(vendor_url: str) -> None:
-    """Switches are applied in their order, each on what the one before left."""
+def test_stream_faults_can_be_combined(vendor_url: str) -> None:
+    """Switches apply in order, each to the result of the previous one."""
     got = CHAT.streamed(vendor_url, "crlf-keepalive+split-utf8+no-index+no-done+stop-with-calls")
 
     assert b"[DONE]" not in got.data

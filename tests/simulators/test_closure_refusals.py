@@ -41,7 +41,7 @@ EQUAL = (
 )
 Case = tuple[str, str, dict[str, Any], str, str]
 
-# Switches, vendor, request, the whole text, and what it means.
+# Switches, vendor, request, the whole message, and the kind of refusal.
 REFUSED: list[Case] = [
     (
         "refuses-closure",
@@ -169,7 +169,7 @@ REFUSED: list[Case] = [
 NINE = chat(USER, assistant_calls(call("a1B2c3D4e")), result("a1B2c3D4e"))
 BRIDGED = chat(*HISTORY["messages"], {"role": "assistant", "content": "Done."}, USER)
 
-# The nearest histories that the same switches let through.
+# The most similar histories that the same switches accept.
 ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("refuses-closure", "openai", chat(USER, **TOOLS)),
     ("unique-ids", "vllm", HISTORY),
@@ -186,8 +186,8 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: f"{case[0]}-{case[1]}")
-def test_a_history_is_refused_in_the_vendors_words(vendor_url: str, case: Case) -> None:
-    """The whole text stands in the vendor's envelope, and means to us what it should."""
+def test_a_history_is_refused_with_the_vendors_message(vendor_url: str, case: Case) -> None:
+    """The vendor's envelope has the whole message, and our classifier recognises it."""
     switches, vendor, body, text, kind = case
     answer = post(vendor_url, switches, vendor, body)
 
@@ -196,17 +196,17 @@ def test_a_history_is_refused_in_the_vendors_words(vendor_url: str, case: Case) 
 
 
 @pytest.mark.parametrize(("switches", "vendor", "body"), ACCEPTED)
-def test_the_nearest_right_history_is_taken(
+def test_a_similar_valid_history_is_accepted(
     vendor_url: str, switches: str, vendor: str, body: dict[str, Any]
 ) -> None:
-    """A refusal is for its reason and no other."""
+    """A refusal applies only to its own reason."""
     answer = post(vendor_url, switches, vendor, body)
 
     assert answer.status_code == 200, answer.text
 
 
-def test_every_refusal_is_shown_here() -> None:
-    """A fault that is added is also tried."""
+def test_every_refusal_is_covered() -> None:
+    """Every fault of the families is covered here."""
     names = {fault.name for family in (closure_refusals, id_refusals) for fault in family.FAULTS}
 
     assert {switches for switches, *_ in REFUSED} == names
@@ -222,12 +222,12 @@ def test_every_refusal_is_shown_here() -> None:
 def test_an_error_has_the_vendors_code(
     vendor_url: str, switches: str, body: dict[str, Any], code: str
 ) -> None:
-    """Codes that relays and clients go by."""
+    """Errors have the codes that relays and clients check."""
     assert post(vendor_url, switches, "openai", body).json()["error"]["code"] == code
 
 
-def test_ids_of_nine_characters_are_given_out(vendor_url: str) -> None:
-    """A vendor that wants them makes them."""
+def test_ids_of_nine_characters_are_issued(vendor_url: str) -> None:
+    """A vendor that requires nine-character ids also issues them."""
     body = chat(USER, **TOOLS, tool_choice="required")
     (made,) = post(vendor_url, "nine-character-ids", "openai", body).json()["choices"][0][
         "message"

@@ -14,7 +14,7 @@ from probes.text_answer import read_text_answer
 from tests.simulators.conversation import FIRST, PROMPT, TOOLS, check_conversation, run_tool
 
 with warnings.catch_warnings():
-    # Its source has an escape that Python warns of when it is compiled for the first time.
+    # Its source has an invalid escape that Python warns about when it is first compiled.
     warnings.simplefilter("ignore")
     from google import genai
     from google.genai import types
@@ -42,7 +42,7 @@ SPLIT = {"reasoning_split": True}
 TEMPLATE_THINKS = {"chat_template_kwargs": {"enable_thinking": True}}
 TEMPLATE_THINKS_NOT = {"chat_template_kwargs": {"enable_thinking": False}}
 REASONING = ("reasoning_content", "reasoning", "reasoning_details")
-# Where, which model, what the request says beside the usual, and whether thoughts are shown then.
+# Path, model, extra fields of the request, and whether the answer shows reasoning.
 CHATTING: list[tuple[str, str, dict[str, Any], bool]] = [
     ("/openai/v1", "sim-steady", {}, False),
     ("/open/v1", "sim-steady", {}, False),
@@ -110,7 +110,7 @@ def test_the_openai_sdk_holds_a_conversation(
 def test_the_calls_of_a_server_that_leaks_are_in_its_text(
     vendor_url: str, path: str, model: str, streamed: bool
 ) -> None:
-    """The SDK sees none of them; our text reader finds them all."""
+    """The SDK sees no calls; our text reader recovers all of them."""
     options = {"model": model, "messages": [{"role": "user", "content": PROMPT}]}
     with openai.OpenAI(base_url=vendor_url + path, api_key="none", max_retries=0) as sdk:
         message = chat_message(sdk, {**options, "tools": chat_tools()}, streamed=streamed)
@@ -129,7 +129,7 @@ def test_the_calls_of_a_server_that_leaks_are_in_its_text(
 def test_the_openai_sdk_converses_over_responses(
     vendor_url: str, effort: str, streamed: bool
 ) -> None:
-    """Responses: every item goes back as it came, reasoning included."""
+    """Responses: every item is replayed unchanged, reasoning included."""
     items: list[Any] = [{"role": "user", "content": PROMPT}]
     tools: list[Any] = [
         {"type": "function", "name": name, "parameters": schema, "strict": False}
@@ -182,7 +182,7 @@ MESSAGING: list[tuple[str, str, dict[str, Any], bool]] = [
 def test_the_anthropic_sdk_holds_a_conversation(
     vendor_url: str, messaging: tuple[str, str, dict[str, Any], bool], streamed: bool
 ) -> None:
-    """Messages: blocks go back as they came, signed thinking included."""
+    """Messages: blocks are replayed unchanged, signed thinking included."""
     path, model, more, thinking = messaging
     messages: list[Any] = [{"role": "user", "content": PROMPT}]
     options: dict[str, Any] = {"model": model, "max_tokens": 4000, **more}
@@ -216,7 +216,7 @@ def test_the_anthropic_sdk_holds_a_conversation(
 def test_the_google_sdk_holds_a_conversation(
     vendor_url: str, model: str, thinks: bool, streamed: bool
 ) -> None:
-    """generateContent: parts go back as they came, signatures included."""
+    """generateContent: parts are replayed unchanged, signatures included."""
     declared = [
         types.FunctionDeclaration(name=name, description=name, parameters_json_schema=schema)
         for name, schema in TOOLS.items()
@@ -265,7 +265,7 @@ def test_the_ollama_sdk_holds_a_conversation(
     """/api/chat: whole calls in lines, results by tool name."""
     messages: list[Any] = [{"role": "user", "content": PROMPT}]
     sdk: Any = ollama.Client(host=f"{vendor_url}/ollama")
-    # It has no way of its own to be closed.
+    # The SDK has no method to close its client.
     request.addfinalizer(sdk._client.close)
     steps: Steps = []
     for _ in range(3):

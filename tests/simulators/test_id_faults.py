@@ -35,7 +35,7 @@ def read_sent_ids(url: str, switches: str, wire_format: str, *, stream: bool) ->
 @both_ways
 @every_format
 def test_calls_come_without_ids(vendor_url: str, wire_format: str, stream: bool) -> None:
-    """The field is not there at all, and our readers mint an id for each call."""
+    """The id field is missing, and our readers generate an id per call."""
     assert read_sent_ids(vendor_url, "no-ids", wire_format, stream=stream) == [None, None]
 
     calls = (
@@ -52,7 +52,7 @@ def test_calls_come_without_ids(vendor_url: str, wire_format: str, stream: bool)
 def test_all_calls_of_an_answer_have_one_id(
     vendor_url: str, wire_format: str, stream: bool
 ) -> None:
-    """Two calls, one id, which another answer does not have; both calls are read."""
+    """Two calls share an id that no other answer has, and both are read."""
     first, second = read_sent_ids(vendor_url, "same-id", wire_format, stream=stream)
     other = read_sent_ids(vendor_url, "same-id", wire_format, stream=stream)
 
@@ -71,7 +71,7 @@ def test_all_calls_of_an_answer_have_one_id(
 @both_ways
 @every_format
 def test_every_answer_has_the_same_id(vendor_url: str, wire_format: str, stream: bool) -> None:
-    """One id for all calls of all answers."""
+    """All calls of all answers share one id."""
     ids = [read_sent_ids(vendor_url, "constant-id", wire_format, stream=stream) for _ in range(2)]
 
     assert ids == [["call_00000000"] * 2] * 2
@@ -90,7 +90,7 @@ def test_every_answer_has_the_same_id(vendor_url: str, wire_format: str, stream:
 def test_ids_have_a_form_that_others_refuse(
     vendor_url: str, wire_format: str, stream: bool, switch: str, patterns: list[str]
 ) -> None:
-    """The form stands on the wire, whole and streamed, and is read as it came."""
+    """Ids have the form on the wire, whole and streamed, and are read unchanged."""
     ids = read_sent_ids(vendor_url, switch, wire_format, stream=stream)
 
     assert len(ids) == 2
@@ -106,7 +106,7 @@ def test_ids_have_a_form_that_others_refuse(
 def test_our_history_survives_every_kind_of_id(
     vendor_url: str, wire_format: str, switch: str
 ) -> None:
-    """Two rounds of calls are answered and taken, on vendors that check their ids."""
+    """Two rounds of calls and results are accepted by vendors that check ids."""
     checks = "+".join(
         fault.name for fault in id_refusals.FAULTS if fault.name != "nine-character-ids"
     )

@@ -94,7 +94,7 @@ FORMAT_PROMPTS = [
 
 @pytest.mark.parametrize("message", MESSAGES)
 @pytest.mark.parametrize("prompt", FORMAT_PROMPTS)
-def test_one_call_is_made_however_it_is_asked_for(prompt: str, message: str) -> None:
+def test_one_call_is_made_for_every_wording(prompt: str, message: str) -> None:
     """The values arrive character for character."""
     arguments: dict[str, JSON] = {"message": message, "tag": "beta"}
 
@@ -131,8 +131,8 @@ PARALLEL_PROMPTS = [
 
 
 @pytest.mark.parametrize("prompt", PARALLEL_PROMPTS)
-def test_two_calls_are_made_at_once_however_they_are_asked_for(prompt: str) -> None:
-    """Both in one turn; one at a time where parallel calls are switched off."""
+def test_two_calls_are_made_at_once_for_every_wording(prompt: str) -> None:
+    """Both calls come in one turn, or one at a time if parallel calls are off."""
     assert read_calls(ask(prompt)) == PAIR
     assert read_calls(ask(prompt, parallel=False)) == PAIR[:1]
     assert (
@@ -175,8 +175,8 @@ NO_CALL_PROMPTS = [
 
 
 @pytest.mark.parametrize("prompt", NO_CALL_PROMPTS)
-def test_no_call_is_made_where_none_is_wanted(prompt: str) -> None:
-    """Prose, and not empty."""
+def test_no_call_is_made_without_a_request(prompt: str) -> None:
+    """The answer is text, and not empty."""
     answer = ask(prompt)
 
     assert not answer.tool_requests
@@ -199,7 +199,7 @@ ROUND_TRIP_PROMPTS = [
 
 @pytest.mark.parametrize("prompt", ROUND_TRIP_PROMPTS)
 def test_a_result_is_used_in_the_answer(prompt: str) -> None:
-    """One call, and then what it gave back."""
+    """The model makes one call and then reports its result."""
     first = read_calls(ask(prompt))
     assert first == [("probe_echo", {"message": "hello", "tag": "alpha"})]
 
@@ -237,7 +237,7 @@ REPAIR_PROMPTS = [
 def test_a_structured_error_leads_to_a_corrected_call(
     prompt: str, error_fields: dict[str, str], path: str
 ) -> None:
-    """What the error says is done; without a remedy the call is tried once more."""
+    """The model follows the error; without a suggested correction it retries once."""
     first = read_calls(ask(prompt))
     assert first == [("probe_fail_once", {"path": "data.txt"})]
     error = {
@@ -263,8 +263,8 @@ def test_a_structured_error_leads_to_a_corrected_call(
     assert "nonce-5" in third.text
 
 
-def test_an_error_that_leaves_no_hope_is_told() -> None:
-    """retryable false ends it."""
+def test_an_error_that_forbids_a_retry_is_reported() -> None:
+    """An error with retryable false is reported without a retry."""
     error = json.dumps({"is_error": True, "message": "Forbidden.", "retryable": False})
     call = ("probe_fail_once", {"path": "x"})
 
@@ -274,8 +274,8 @@ def test_an_error_that_leaves_no_hope_is_told() -> None:
     assert "Forbidden." in answer.text
 
 
-def test_steps_are_taken_one_after_the_other_and_carry_the_result_on() -> None:
-    """The second call uses what the first gave."""
+def test_sequential_steps_use_earlier_results() -> None:
+    """The second call uses the result of the first."""
     prompt = (
         "Step 1: call probe_add with a = 2 and b = 5.\n"
         "Step 2: call probe_echo with message set to the sum it returned and tag alpha."
@@ -305,7 +305,7 @@ def test_steps_are_taken_one_after_the_other_and_carry_the_result_on() -> None:
     ],
 )
 def test_a_value_has_the_type_of_its_schema(rules: dict[str, Any], text: str, value: JSON) -> None:
-    """Text becomes what the schema asks for, and hostile text stays as it is."""
+    """Text is converted to the schema's type, and hostile text is unchanged."""
     tool = ToolSpec("f", "", {"type": "object", "properties": {"v": rules}, "required": ["v"]})
     expected: dict[str, JSON] = {
         "red, green and blue": ["red", "green", "blue"],
@@ -320,8 +320,8 @@ def test_a_value_has_the_type_of_its_schema(rules: dict[str, Any], text: str, va
     assert calls == [("f", {"v": value})]
 
 
-def test_the_choice_of_tools_is_obeyed() -> None:
-    """none gives words, required a call, a name that tool."""
+def test_the_tool_choice_is_obeyed() -> None:
+    """none gives text, required gives a call, and a name gives that tool."""
     prompt = "Call probe_add with a = 1 and b = 2."
 
     assert not ask(prompt, tool_choice=NONE).tool_requests
@@ -331,7 +331,7 @@ def test_the_choice_of_tools_is_obeyed() -> None:
 
 
 def test_a_tool_without_arguments_is_called() -> None:
-    """Nothing has to be said."""
+    """A tool without parameters is called with no arguments."""
     tool = ToolSpec("probe_ping", "", None)
 
     assert read_calls(ask("Please call probe_ping.", tools=(tool,))) == [("probe_ping", {})]

@@ -35,7 +35,7 @@ REQUEST: dict[str, Any] = {
 
 
 def measure_share(switches: str, kind: str, clock: Clock | None = None) -> float:
-    """How many of 2,000 answers are of a kind."""
+    """The share of 2,000 answers that are of a kind."""
     vendor = Vendor(OPEN, clock=clock, switches=read_switches(switches, FAULTS))
     adapter = FORMATS["openai"]
     call = adapter.read_request(REQUEST)
@@ -64,13 +64,13 @@ def classify_answer(body: Any) -> str:
     ],
 )
 def test_a_switch_acts_as_often_as_it_says(switches: str, kind: str, expected: float) -> None:
-    """The known share of known faults, within four standard errors."""
+    """A fault affects its share of answers, within four standard errors."""
     assert measure_share(switches, kind) == pytest.approx(expected, abs=0.04)
 
 
 @pytest.mark.parametrize(("minutes", "expected"), [(0, 0.0), (30, 0.3), (60, 0.6), (600, 0.6)])
 def test_a_fault_that_ramps_up_acts_more_over_its_first_hour(minutes: int, expected: float) -> None:
-    """From nothing to six in ten, and no further."""
+    """The share grows from 0 to 0.6 and stays there."""
     clock = Clock(source=lambda: 0)
     clock.advance(minutes * 60)
 

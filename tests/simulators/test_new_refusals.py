@@ -351,8 +351,10 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("refusal", REFUSED, ids=str)
-def test_what_a_vendor_refuses_is_refused_in_its_words(vendor_url: str, refusal: Refusal) -> None:
-    """Status and text as documented, and our classifier knows what was meant."""
+def test_a_vendor_refuses_invalid_requests_with_its_own_message(
+    vendor_url: str, refusal: Refusal
+) -> None:
+    """Status and message are as documented, and our classifier recognises the refusal."""
     refusal.check(vendor_url)
 
 
@@ -365,7 +367,7 @@ ACCEPTED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("qwen", (USER, calls("a"), result("a")), {}),
     ("kimi", (USER, calls("a"), result("a")), THINKS_NOT),
     ("kimi", (USER, calls("a", reasoning_content="t"), result("a")), {}),
-    # A message without calls needs none.
+    # A message without calls needs no reasoning.
     ("kimi", (USER, {"role": "assistant", "content": "so"}, USER), {}),
     ("kimi", (USER,), {**THINKS_NOT, "tools": [FUNCTION], "tool_choice": "required"}),
     ("mistral", (USER, calls(NINE), result(NINE)), {}),
@@ -386,10 +388,10 @@ ACCEPTED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("vendor", "messages", "options"), ACCEPTED)
-def test_what_a_vendor_takes_is_taken(
+def test_a_vendor_accepts_valid_requests(
     vendor_url: str, vendor: str, messages: tuple[Any, ...], options: dict[str, Any]
 ) -> None:
-    """The same rules let the right requests through."""
+    """The same rules accept valid requests."""
     response = ask(vendor_url, vendor, *messages, **options)
 
     assert response.status_code == 200, response.text
@@ -409,8 +411,8 @@ def test_what_a_vendor_takes_is_taken(
         ("anthropic-strict", "x-api-key header is required", "invalid x-api-key"),
     ],
 )
-def test_each_vendor_asks_for_a_key(vendor_url: str, vendor: str, missing: str, wrong: str) -> None:
-    """401 without a key and with a wrong one, in its words."""
+def test_each_vendor_requires_a_key(vendor_url: str, vendor: str, missing: str, wrong: str) -> None:
+    """A missing and a wrong key get 401 with the vendor's message."""
     wrong_key = {"authorization": "Bearer nope"}
     for headers, text in (({}, missing), (wrong_key, wrong)):
         response = post(vendor_url, vendor, json=build_request(vendor, USER), headers=headers)

@@ -70,7 +70,7 @@ SPLIT = {"reasoning_split": True}
 def test_each_vendor_has_its_own_envelope(
     vendor_url: str, vendor: str, body: dict[str, Any]
 ) -> None:
-    """The whole body of a refused orphan, request ids aside."""
+    """A refused orphan result gets the vendor's whole envelope, apart from request ids."""
     envelope = ask(vendor_url, vendor, USER, result("a")).json()
 
     assert {
@@ -78,8 +78,8 @@ def test_each_vendor_has_its_own_envelope(
     } == body
 
 
-def test_a_relay_carries_the_hosts_error_as_it_came(vendor_url: str) -> None:
-    """Its own sentence, the host's name, and the host's body as text."""
+def test_a_relay_passes_the_hosts_error_on_unchanged(vendor_url: str) -> None:
+    """The relay sends its own message, the host's name, and the host's body as text."""
     error = ask(vendor_url, "relay", USER, result("a")).json()["error"]
 
     assert (error["code"], error["metadata"]["provider_name"]) == (400, "SimHost")
@@ -116,7 +116,7 @@ def ask_for_two_calls(vendor_url: str, vendor: str, *history: Any, **options: An
     ],
 )
 def test_ids_look_as_the_vendors_do(vendor_url: str, vendor: str, pattern: str) -> None:
-    """MiniMax counts from one, DeepSeek from nought, Mistral has nine characters."""
+    """MiniMax counts from 1, DeepSeek from 0, Mistral has nine characters."""
     first, second = (call["id"] for call in ask_for_two_calls(vendor_url, vendor)["tool_calls"])
 
     places = (1, 2) if vendor == "minimax" else (0, 1)
@@ -125,7 +125,7 @@ def test_ids_look_as_the_vendors_do(vendor_url: str, vendor: str, pattern: str) 
 
 
 def test_kimi_numbers_its_calls_through_the_conversation(vendor_url: str) -> None:
-    """The header of a call is its id, and the index does not begin again."""
+    """Ids contain the tool's name and a number that continues through the conversation."""
     before = (USER, calls("functions.f:0", reasoning_content="t"), result("functions.f:0"))
 
     made = ask_for_two_calls(vendor_url, "kimi", *before)["tool_calls"]
@@ -134,7 +134,7 @@ def test_kimi_numbers_its_calls_through_the_conversation(vendor_url: str) -> Non
 
 
 def test_minimax_thinks_in_its_content_unless_it_is_split(vendor_url: str) -> None:
-    """Think tags, or an array beside the content."""
+    """Reasoning is in think tags, or in an array next to the content."""
     tagged = ask_for_two_calls(vendor_url, "minimax")
     split = ask_for_two_calls(vendor_url, "minimax", **SPLIT)
 
@@ -146,7 +146,7 @@ def test_minimax_thinks_in_its_content_unless_it_is_split(vendor_url: str) -> No
 
 
 def test_glm_streams_a_call_whole(vendor_url: str) -> None:
-    """Id, name and all arguments of a call stand in one chunk."""
+    """Id, name and all arguments of a call are in one chunk."""
     messages = [{"role": "user", "content": CALL_TWICE}]
     body = {"model": "sim-4.7", "messages": messages, "tools": [ECHO], "stream": True}
     with httpx.Client(trust_env=False, headers=KEYS) as client:
@@ -163,8 +163,8 @@ def test_glm_streams_a_call_whole(vendor_url: str) -> None:
     assert all(entry[0]["id"] for entry in entries)
 
 
-def test_a_relay_says_who_answered_and_shows_thoughts_twice(vendor_url: str) -> None:
-    """The host's name beside the choices; a string and an array of the same thoughts."""
+def test_a_relay_names_the_host_and_sends_reasoning_twice(vendor_url: str) -> None:
+    """The body has the host's name, and the same reasoning as a string and as an array."""
     body = ask(vendor_url, "relay", USER, reasoning={"enabled": True}).json()
     message = body["choices"][0]["message"]
 
@@ -173,10 +173,8 @@ def test_a_relay_says_who_answered_and_shows_thoughts_twice(vendor_url: str) -> 
 
 
 @pytest.mark.parametrize(("display", "shown"), [("omitted", False), ("summarized", True)])
-def test_the_newest_claude_leaves_its_thoughts_out(
-    vendor_url: str, display: str, shown: bool
-) -> None:
-    """The block is there with its signature, its text only where it is asked for."""
+def test_the_newest_claude_omits_its_reasoning(vendor_url: str, display: str, shown: bool) -> None:
+    """The block always has its signature, but its text only on request."""
     thinking = {"type": "adaptive", "display": display}
     block = ask(vendor_url, "anthropic-strict", USER, thinking=thinking).json()["content"][0]
 
@@ -185,8 +183,8 @@ def test_the_newest_claude_leaves_its_thoughts_out(
     assert block["signature"]
 
 
-def test_a_silent_re_route_wants_back_what_the_relay_never_wanted(vendor_url: str) -> None:
-    """The host's refusal comes wrapped, and reasoning in the relay's own fields satisfies it."""
+def test_a_silent_re_route_requires_reasoning_that_the_relay_did_not(vendor_url: str) -> None:
+    """The host's refusal is wrapped, and reasoning in the relay's own fields satisfies it."""
     url = f"{vendor_url}/with/route-strict"
     bare = ask(url, "relay", USER, calls("a"), result("a"))
     kept = ask(url, "relay", USER, calls("a", reasoning="t"), result("a"))
@@ -222,7 +220,7 @@ TRUTHS: list[tuple[str, dict[str, Any], list[str], str]] = [
 def test_the_truth_about_a_vendor_follows_its_rules(
     vendor_url: str, vendor: str, options: dict[str, Any], choices: list[str], replay: str
 ) -> None:
-    """Which choices work and which reasoning must come back, thinking or not."""
+    """The truth has the working choices and the replay duty, thinking or not."""
     query = {"options": json.dumps(options)}
     with httpx.Client(trust_env=False) as client:
         truth = client.get(f"{vendor_url}/_truth/{vendor}", params=query).json()
@@ -236,10 +234,10 @@ def test_the_truth_about_a_vendor_follows_its_rules(
     ("vendor", "shape", "parser"),
     [("vllm-bare", "json_text", "hermes"), ("qwen-xml", "xml", "qwen_xml")],
 )
-def test_the_truth_about_a_server_that_leaks_names_its_text(
+def test_the_truth_about_a_leaking_server_names_its_text_format(
     vendor_url: str, vendor: str, shape: str, parser: str
 ) -> None:
-    """Settled on the parser that reads it."""
+    """The truth names the text format and the parser that recovers the calls."""
     with httpx.Client(trust_env=False) as client:
         truth = client.get(f"{vendor_url}/_truth/{vendor}").json()
 
@@ -255,7 +253,7 @@ def our_tools() -> tuple[ToolSpec, ...]:
 
 @pytest.mark.parametrize("spec", [s for s in SPECS if "leak" not in s.faults], ids=lambda s: s.name)
 def test_our_adapters_hold_the_conversation_with_every_vendor(vendor_url: str, spec: Spec) -> None:
-    """What was read goes back as it came, and no vendor refuses it."""
+    """Replies are replayed as they were read, and no vendor refuses them."""
     adapter, model = FORMATS[spec.format], next(iter(spec.models))
     turns: tuple[Turn, ...] = (Turn(Role.USER, (Text(PROMPT),)),)
     url = vendor_url + spec.mount + spec.path.replace("{model}", model)

@@ -41,7 +41,7 @@ def read_block_deltas(got: StreamedAnswer) -> list[str]:
 
 
 def test_input_in_start(vendor_url: str) -> None:
-    """The start of a block has all of the call."""
+    """The start of a block contains the whole call."""
     got = ANTHROPIC.streamed(vendor_url, "input-in-start")
 
     inputs = [(b["name"], b["input"]) for b in read_blocks(got) if b["type"] == "tool_use"]
@@ -52,7 +52,7 @@ def test_input_in_start(vendor_url: str) -> None:
 
 
 def test_no_block_stop(vendor_url: str) -> None:
-    """Blocks begin and never end."""
+    """Blocks start and never stop."""
     got = ANTHROPIC.streamed(vendor_url, "no-block-stop")
 
     assert "content_block_stop" not in got.types
@@ -62,7 +62,7 @@ def test_no_block_stop(vendor_url: str) -> None:
 
 
 def test_no_stop_reason(vendor_url: str) -> None:
-    """message_delta tells the usage and no reason."""
+    """message_delta has the usage but no stop reason."""
     got = ANTHROPIC.streamed(vendor_url, "no-stop-reason")
 
     [last] = [body for body in got.bodies if body["type"] == "message_delta"]
@@ -73,7 +73,7 @@ def test_no_stop_reason(vendor_url: str) -> None:
 
 
 def test_no_signature(vendor_url: str) -> None:
-    """Thinking has no signature, and the server takes it back as it came."""
+    """Thinking has no signature, and the server accepts it back unsigned."""
     got = ANTHROPIC.streamed(vendor_url, "no-signature")
 
     assert read_blocks(got)[0] == {"type": "thinking", "thinking": ""}
@@ -84,8 +84,8 @@ def test_no_signature(vendor_url: str) -> None:
     assert again.reply.stop in (Stop.END, Stop.TOOL_CALLS)
 
 
-def test_without_the_fault_a_thought_wants_its_signature_back(vendor_url: str) -> None:
-    """The server that signs refuses what the other one takes."""
+def test_without_the_fault_thinking_needs_its_signature(vendor_url: str) -> None:
+    """A server that signs refuses unsigned thinking."""
     unsigned = ANTHROPIC.streamed(vendor_url, "no-signature").reply
 
     with pytest.raises(httpx.HTTPStatusError, match="400"):
@@ -106,7 +106,7 @@ def test_error_event(vendor_url: str) -> None:
 
 
 def test_unknown_events_of_messages(vendor_url: str) -> None:
-    """Pings, and a name that nobody has heard of."""
+    """Pings and an event with an unknown name do not disturb the reader."""
     got = ANTHROPIC.streamed(vendor_url, "unknown-events")
 
     assert {"ping", "message_progress"} <= set(got.types)
@@ -119,7 +119,7 @@ def test_unknown_events_of_messages(vendor_url: str) -> None:
 
 
 def test_no_completed(vendor_url: str) -> None:
-    """The stream stops behind the last item."""
+    """The stream ends after the last item."""
     got = RESPONSES.streamed(vendor_url, "no-completed")
 
     assert got.types[-1] == "response.output_item.done"
@@ -128,7 +128,7 @@ def test_no_completed(vendor_url: str) -> None:
 
 
 def test_no_item_done(vendor_url: str) -> None:
-    """Deltas, and nothing that ends them but the last event."""
+    """Calls arrive as deltas that only the last event completes."""
     got = RESPONSES.streamed(vendor_url, "no-item-done")
 
     assert "response.function_call_arguments.delta" in got.types
@@ -139,7 +139,7 @@ def test_no_item_done(vendor_url: str) -> None:
 
 
 def test_arguments_in_item(vendor_url: str) -> None:
-    """The finished item is the only place that has arguments."""
+    """Only the finished item has arguments."""
     got = RESPONSES.streamed(vendor_url, "arguments-in-item")
 
     done = [body["item"] for body in got.bodies if body["type"] == "response.output_item.done"]
@@ -150,7 +150,7 @@ def test_arguments_in_item(vendor_url: str) -> None:
 
 
 def test_response_failed(vendor_url: str) -> None:
-    """response.failed ends the stream, under the id that it began with."""
+    """response.failed ends the stream, with the id of its start."""
     got = RESPONSES.streamed(vendor_url, "response-failed")
 
     first, last = got.bodies[0]["response"], got.bodies[-1]["response"]
@@ -161,7 +161,7 @@ def test_response_failed(vendor_url: str) -> None:
 
 
 def test_unknown_events_of_responses(vendor_url: str) -> None:
-    """A name that nobody has heard of, counted like the others."""
+    """An event with an unknown name has a sequence number like the others."""
     got = RESPONSES.streamed(vendor_url, "unknown-events")
 
     assert "response.progress.updated" in got.types
@@ -183,7 +183,7 @@ def read_reasons(got: StreamedAnswer) -> list[str | None]:
 
 
 def test_trailing_signature(vendor_url: str) -> None:
-    """The signature stands on an empty text behind the calls, and is taken back from there."""
+    """The signature is on an empty text after the calls, and is accepted there in a history."""
     got = GEMINI.streamed(vendor_url, "trailing-signature")
 
     *calls, last = read_parts(got)
@@ -196,7 +196,7 @@ def test_trailing_signature(vendor_url: str) -> None:
 
 
 def test_a_trailing_signature_that_is_dropped_is_missed(vendor_url: str) -> None:
-    """The rule of signatures still holds."""
+    """The rule about signatures still applies."""
     reply = GEMINI.streamed(vendor_url, "trailing-signature").reply
     question, answer, results = continue_with_results(reply)
     bare = Turn(answer.role, answer.calls)
@@ -206,7 +206,7 @@ def test_a_trailing_signature_that_is_dropped_is_missed(vendor_url: str) -> None
 
 
 def test_no_finish_reason(vendor_url: str) -> None:
-    """No chunk says why it ended."""
+    """No chunk has a finish reason."""
     got = GEMINI.streamed(vendor_url, "no-finish-reason")
 
     assert set(read_reasons(got)) == {None}
@@ -214,7 +214,7 @@ def test_no_finish_reason(vendor_url: str) -> None:
 
 
 def test_split_calls(vendor_url: str) -> None:
-    """A name that will continue, arguments by path, an empty call at the end."""
+    """A call is sent as a name, arguments by path, and an empty call at the end."""
     got = GEMINI.streamed(vendor_url, "split-calls")
 
     calls = [part["functionCall"] for part in read_parts(got)]
@@ -233,7 +233,7 @@ def test_split_calls(vendor_url: str) -> None:
 
 
 def test_single_chunk(vendor_url: str) -> None:
-    """One event has all of it."""
+    """One event contains the whole answer."""
     got = GEMINI.streamed(vendor_url, "single-chunk")
 
     assert len(got.bodies) == 1
@@ -243,7 +243,7 @@ def test_single_chunk(vendor_url: str) -> None:
 
 
 def test_malformed_finish(vendor_url: str) -> None:
-    """Z14: nothing but a finish reason that blames the model; prose is spared."""
+    """Z14: only a finish reason for a malformed call; prose is unaffected."""
     got = GEMINI.streamed(vendor_url, "malformed-finish")
 
     assert read_parts(got) == []
@@ -255,7 +255,7 @@ def test_malformed_finish(vendor_url: str) -> None:
 
 
 def test_a_rewritten_stream_can_come_as_a_list(vendor_url: str) -> None:
-    """Gemini without alt=sse: one JSON list, bent like the events."""
+    """Gemini without alt=sse sends one JSON list, changed like the events."""
     url = f"{vendor_url}/with/no-finish-reason/gemini/v1beta/models/sim-gemini-3"
     body = {"contents": [{"role": "user", "parts": [{"text": PROSE}]}]}
 
@@ -277,7 +277,7 @@ def read_tool_calls(got: StreamedAnswer) -> list[dict[str, Any]]:
 
 
 def test_error_line(vendor_url: str) -> None:
-    """Z45: a line with the server's own parse error, quoting what it could not read."""
+    """Z45: a line has the server's own parse error, quoting the text it could not parse."""
     got = OLLAMA.streamed(vendor_url, "error-line")
 
     error = got.bodies[-1]["error"]
@@ -289,7 +289,7 @@ def test_error_line(vendor_url: str) -> None:
 
 
 def test_no_done_line(vendor_url: str) -> None:
-    """The calls are there, and no line says that it is the last."""
+    """The calls arrive, and no line is marked as the last."""
     got = OLLAMA.streamed(vendor_url, "no-done-line")
 
     assert {body["done"] for body in got.bodies} == {False}
@@ -298,7 +298,7 @@ def test_no_done_line(vendor_url: str) -> None:
 
 
 def test_calls_without_id(vendor_url: str) -> None:
-    """Older servers: a name and arguments."""
+    """Calls have only a name and arguments, as on older servers."""
     got = OLLAMA.streamed(vendor_url, "calls-without-id")
 
     assert [set(call) for call in read_tool_calls(got)] == [{"function"}] * 2

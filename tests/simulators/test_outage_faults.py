@@ -93,7 +93,7 @@ def ask(url: str, switches: str, wire_format: str, *, stream: bool = False) -> h
 
 
 def read_error(wire_format: str, answer: httpx.Response) -> ProviderError:
-    """What the answer amounts to for us."""
+    """The error that our library raises for an answer."""
     incoming = WireResponse(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
     with pytest.raises(ProviderError) as caught:
         read_http_reply(FORMATS[wire_format], incoming)
@@ -102,10 +102,8 @@ def read_error(wire_format: str, answer: httpx.Response) -> ProviderError:
 
 @both_ways
 @every_format
-def test_a_rate_limit_says_when_to_come_back(
-    vendor_url: str, wire_format: str, stream: bool
-) -> None:
-    """429, Retry-After, and the vendor's own envelope, streamed or not."""
+def test_a_rate_limit_has_a_retry_after(vendor_url: str, wire_format: str, stream: bool) -> None:
+    """A rate limit is a 429 with Retry-After in the vendor's envelope, streamed or not."""
     answer = ask(vendor_url, "rate-limit,value=7", wire_format, stream=stream)
 
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
@@ -116,17 +114,17 @@ def test_a_rate_limit_says_when_to_come_back(
     assert error.retry_after == 7
 
 
-def test_a_rate_limit_has_a_usual_wait(vendor_url: str) -> None:
-    """Two seconds; parts of a second are rounded up."""
+def test_a_rate_limit_has_a_default_wait(vendor_url: str) -> None:
+    """Retry-After defaults to two seconds; fractions are rounded up."""
     assert ask(vendor_url, "rate-limit", "openai").headers["retry-after"] == "2"
     assert ask(vendor_url, "rate-limit,value=0.2", "openai").headers["retry-after"] == "1"
 
 
 @pytest.mark.parametrize(("wire_format", "status"), TROUBLE)
-def test_a_server_error_is_in_the_vendors_words(
+def test_a_server_error_has_the_vendors_message(
     vendor_url: str, wire_format: str, status: int
 ) -> None:
-    """Type, status word and sentence are those of trouble, not of a bad request."""
+    """Type, status and message are those of a server error, not of a bad request."""
     answer = ask(vendor_url, f"server-error,value={status}", wire_format)
 
     assert answer.status_code == status
@@ -158,10 +156,10 @@ def test_a_gateway_error_is_a_proxys_page(
         ("llamacpp", "/llamacpp/v1/chat/completions", "service_unavailable_error"),
     ],
 )
-def test_every_envelope_calls_trouble_trouble(
+def test_every_envelope_has_the_type_of_a_server_error(
     vendor_url: str, vendor: str, path: str, kind: str
 ) -> None:
-    """Also where an envelope knows only bad requests."""
+    """Envelopes for bad requests also get the type of a server error."""
     answer = httpx.post(f"{vendor_url}/with/server-error,value=503{path}", json={}, trust_env=False)
 
     body = answer.json()
@@ -179,7 +177,7 @@ def test_every_envelope_calls_trouble_trouble(
     ],
 )
 def test_a_wrong_value_is_explained(vendor_url: str, switches: str, sentence: str) -> None:
-    """Switches are for people too."""
+    """The error explains which values are allowed."""
     answer = ask(vendor_url, switches, "openai")
 
     assert answer.status_code == 404
@@ -188,7 +186,7 @@ def test_a_wrong_value_is_explained(vendor_url: str, switches: str, sentence: st
 
 @every_format
 def test_a_vendor_that_is_down_answers_nothing(vendor_url: str, wire_format: str) -> None:
-    """503 in its own envelope."""
+    """A vendor that is down answers 503 in its own envelope."""
     answer = ask(vendor_url, "down", wire_format)
 
     assert answer.status_code == 503
@@ -198,10 +196,8 @@ def test_a_vendor_that_is_down_answers_nothing(vendor_url: str, wire_format: str
 
 @pytest.mark.parametrize("path", METADATA_PATHS)
 @pytest.mark.parametrize(("fault", "status"), [("down", 503), ("auth-lost", 401)])
-def test_what_is_served_beside_answers_is_refused_too(
-    vendor_url: str, fault: str, status: int, path: str
-) -> None:
-    """Lists, versions and templates."""
+def test_metadata_is_refused_too(vendor_url: str, fault: str, status: int, path: str) -> None:
+    """Lists, versions and templates are refused as well."""
     answer = httpx.get(f"{vendor_url}/with/{fault}{path}", headers=HEADERS, trust_env=False)
 
     assert answer.status_code == status
@@ -210,7 +206,7 @@ def test_what_is_served_beside_answers_is_refused_too(
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/props", "/v1/models"])
 def test_a_server_is_loading_its_model(vendor_url: str, path: str) -> None:
-    """llama.cpp's own body, for everything."""
+    """Every request gets llama.cpp's loading error."""
     address = f"{vendor_url}/with/loading/llamacpp{path}"
     method = "POST" if "chat" in path else "GET"
     answer = httpx.request(method, address, json={}, trust_env=False)
@@ -222,8 +218,8 @@ def test_a_server_is_loading_its_model(vendor_url: str, path: str) -> None:
 
 @pytest.mark.parametrize("switches", ["loading", "base-resp"])
 @pytest.mark.parametrize("wire_format", OTHERS)
-def test_other_formats_are_left_alone(vendor_url: str, switches: str, wire_format: str) -> None:
-    """They have no such shape."""
+def test_other_formats_are_unaffected(vendor_url: str, switches: str, wire_format: str) -> None:
+    """Formats without that error are unaffected."""
     assert read_calls(
         FaultyVendor(vendor_url, switches).read_reply(wire_format, question(ONE))
     ) == [ECHOED]
@@ -232,7 +228,7 @@ def test_other_formats_are_left_alone(vendor_url: str, switches: str, wire_forma
 @both_ways
 @every_format
 def test_a_key_is_lost(vendor_url: str, wire_format: str, stream: bool) -> None:
-    """401 in the vendor's words for a key that was right."""
+    """A valid key gets 401 with the vendor's message."""
     answer = ask(vendor_url, "auth-lost", wire_format, stream=stream)
 
     message, error_type = LOST[wire_format]
@@ -243,7 +239,7 @@ def test_a_key_is_lost(vendor_url: str, wire_format: str, stream: bool) -> None:
 
 
 def test_a_key_is_good_until_it_is_lost(vendor_url: str) -> None:
-    """The switch says from when on."""
+    """A key is valid until the switch takes effect."""
     assert ask(vendor_url, "auth-lost,from=1000000000", "openai").status_code == 200
 
 
@@ -251,10 +247,10 @@ def test_a_key_is_good_until_it_is_lost(vendor_url: str) -> None:
 @pytest.mark.parametrize(
     ("switches", "code"), [("base-resp", 1002), ("base-resp,value=1008", 1008)]
 )
-def test_an_error_stands_inside_a_success(
+def test_an_error_is_inside_a_success(
     vendor_url: str, switches: str, code: int, stream: bool
 ) -> None:
-    """MiniMax's field beside an answer without choices."""
+    """An answer without choices carries MiniMax's error field."""
     answer = ask(vendor_url, switches, "openai", stream=stream)
 
     message = {1002: "rate limit", 1008: "insufficient balance"}[code]
@@ -267,8 +263,10 @@ def test_an_error_stands_inside_a_success(
 
 @both_ways
 @every_format
-def test_a_page_asks_to_sign_in(vendor_url: str, wire_format: str, stream: bool) -> None:
-    """A captive portal answers for the vendor."""
+def test_a_sign_in_page_replaces_the_answer(
+    vendor_url: str, wire_format: str, stream: bool
+) -> None:
+    """A sign-in page arrives in place of the vendor's answer."""
     answer = ask(vendor_url, "html", wire_format, stream=stream)
 
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
@@ -279,7 +277,7 @@ def test_a_page_asks_to_sign_in(vendor_url: str, wire_format: str, stream: bool)
 @both_ways
 @every_format
 def test_a_redirect_leads_elsewhere(vendor_url: str, wire_format: str, stream: bool) -> None:
-    """307, so that a client that follows sends the question and the key again."""
+    """The redirect is a 307, which makes a following client resend request and key."""
     answer = ask(vendor_url, "redirect", wire_format, stream=stream)
 
     assert answer.status_code == 307

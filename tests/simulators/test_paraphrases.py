@@ -1,4 +1,4 @@
-"""The small model does what is asked for, however the probes' questions are worded."""
+"""The simulated model does the same for every wording of the probes' questions."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def read_calls(reply: Reply) -> list[tuple[str, dict[str, JSON]]]:
 
 
 def sort_calls(*read_calls: tuple[str, Mapping[str, JSON]]) -> list[str]:
-    """Calls in an order of their own, with True told apart from 1."""
+    """Calls in a fixed order, as text that distinguishes True from 1."""
     return sorted(json.dumps(call, sort_keys=True) for call in read_calls)
 
 
@@ -261,14 +261,16 @@ def build_cases(wordings: Mapping[str, tuple[str, ...]]) -> list[Any]:
 def test_every_wording_of_a_question_gets_the_right_behaviour(
     model: Model, group: str, wording: str
 ) -> None:
-    """Ten people would ask the same in ten ways; the model does the same."""
+    """Ten wordings of one question lead to the same behaviour."""
     for seed in SEEDS:
         CHECKS[group](model, wording, seed)
 
 
 @pytest.mark.parametrize(("group", "wording"), build_cases(FURTHER))
-def test_ten_further_wordings_get_it_as_well(model: Model, group: str, wording: str) -> None:
-    """The model reads what is asked, and not the questions it has seen."""
+def test_ten_further_wordings_get_the_right_behaviour(
+    model: Model, group: str, wording: str
+) -> None:
+    """The model understands wordings that it was not built for."""
     for seed in SEEDS:
         CHECKS[group](model, wording, seed)
 
@@ -285,10 +287,10 @@ OTHERS = {
 def test_other_formats_get_the_same_behaviour(
     vendor_url: str, client: httpx.Client, path: str, number: int
 ) -> None:
-    """Wording and wire format have nothing to do with each other; nor has thinking."""
+    """The behaviour depends neither on the wire format nor on thinking."""
     provider, name = OTHERS[path]
     model = Model(provider, f"{vendor_url}{path}", name, client)
-    # Where thinking excludes a forced choice, there is nothing to be seen.
+    # Thinking excludes a forced choice there.
     excluded = {"word_of_the_day"} if provider is Provider.DEEPSEEK else set()
 
     for group in WORDINGS.keys() - excluded:
@@ -296,7 +298,7 @@ def test_other_formats_get_the_same_behaviour(
 
 
 def test_every_question_has_ten_wordings_and_ten_more() -> None:
-    """Nobody is counted twice."""
+    """Every question has twenty different wordings."""
     assert WORDINGS.keys() == FURTHER.keys() == CHECKS.keys()
     for group, wordings in WORDINGS.items():
         assert len({*wordings, *FURTHER[group]}) == 20

@@ -37,7 +37,7 @@ both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stre
 
 
 def read_refusal(vendor_url: str, name: str, vendor: str, *, stream: bool) -> tuple[Any, Refused]:
-    """The body of an error answer, and what our library takes it for."""
+    """The body of an error answer, and the error that our library raises for it."""
     answer = FaultyVendor(vendor_url, name).ask(vendor, question(ONE), stream=stream)
     incoming = WireResponse(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
     with pytest.raises(ProviderError) as caught:
@@ -50,10 +50,10 @@ def read_refusal(vendor_url: str, name: str, vendor: str, *, stream: bool) -> tu
 @both_ways
 @every_format
 @pytest.mark.parametrize(("name", "text"), [("prose", PROSE), ("refuses", REFUSAL)])
-def test_words_stand_where_a_call_is_owed(
+def test_text_replaces_a_call(
     name: str, text: str, format: str, stream: bool, vendor_url: str
 ) -> None:
-    """A text, no call, and a plain stop."""
+    """The answer is a text without a call, with a normal stop."""
     reply = FaultyVendor(vendor_url, name).read_reply(format, question(ONE), stream=stream)
 
     assert reply.text == text
@@ -62,7 +62,7 @@ def test_words_stand_where_a_call_is_owed(
 
 
 def test_prose_is_the_content_of_a_plain_answer(vendor_url: str) -> None:
-    """As a client of Chat Completions sees it."""
+    """In Chat Completions the text is the content of a normal answer."""
     choice = FaultyVendor(vendor_url, "prose").read_body("openai", question(TWO))["choices"][0]
 
     assert choice["finish_reason"] == "stop"
@@ -81,7 +81,7 @@ EMPTY: dict[str, Any] = {
 
 @every_format
 def test_an_empty_answer_has_nothing_in_it(format: str, vendor_url: str) -> None:
-    """Neither text nor a call, whole or streamed."""
+    """The answer has neither text nor a call, whole or streamed."""
     faulty = FaultyVendor(vendor_url, "empty")
     streamed = faulty.read_reply(format, question(ONE), stream=True)
 
@@ -95,7 +95,7 @@ def test_an_empty_answer_has_nothing_in_it(format: str, vendor_url: str) -> None
 @both_ways
 @every_format
 def test_reasoning_can_be_all_there_is(format: str, stream: bool, vendor_url: str) -> None:
-    """A thought, then a plain stop."""
+    """The answer is only reasoning, with a normal stop."""
     reply = FaultyVendor(vendor_url, "reasoning-only").read_reply(
         format, question(ONE), stream=stream
     )
@@ -106,8 +106,8 @@ def test_reasoning_can_be_all_there_is(format: str, stream: bool, vendor_url: st
     assert reply.stop is Stop.END
 
 
-def test_reasoning_alone_stands_in_its_field(vendor_url: str) -> None:
-    """The content is there and empty."""
+def test_reasoning_alone_is_in_its_field(vendor_url: str) -> None:
+    """The content field is present and empty."""
     choice = FaultyVendor(vendor_url, "reasoning-only").read_body("openai", question(ONE))[
         "choices"
     ][0]
@@ -119,7 +119,7 @@ def test_reasoning_alone_stands_in_its_field(vendor_url: str) -> None:
 
 @both_ways
 def test_a_text_ends_where_it_mentions_a_tag(stream: bool, vendor_url: str) -> None:
-    """Z26: the rest of the text is lost without a sign."""
+    """Z26: the rest of the text is silently lost."""
     call = question("Reply with exactly: 'write <tool_call> first'")
     reply = FaultyVendor(vendor_url, "cuts-at-tag").read_reply("openai", call, stream=stream)
 
@@ -128,14 +128,14 @@ def test_a_text_ends_where_it_mentions_a_tag(stream: bool, vendor_url: str) -> N
 
 
 def test_calls_pass_where_texts_are_cut(vendor_url: str) -> None:
-    """The lexer only cuts text."""
+    """Only text is cut, not calls."""
     assert read_calls(
         FaultyVendor(vendor_url, "cuts-at-tag").read_reply("openai", question(ONE))
     ) == [ECHOED]
 
 
 def test_a_finish_reason_can_promise_calls_that_are_not_there(vendor_url: str) -> None:
-    """Z17, in both formats that have a word for it."""
+    """Z17: a finish reason for calls without any, in both formats that have one."""
     faulty = FaultyVendor(vendor_url, "phantom-finish")
     choice = faulty.read_body("openai", question(TWO))["choices"][0]
     message = faulty.read_body("anthropic", question(TWO))
@@ -148,7 +148,7 @@ def test_a_finish_reason_can_promise_calls_that_are_not_there(vendor_url: str) -
 
 
 def test_a_stream_can_promise_calls_that_are_not_there(vendor_url: str) -> None:
-    """Z17: no piece of a call comes before the end that announces it."""
+    """Z17: no piece of a call precedes the finish reason for calls."""
     faulty = FaultyVendor(vendor_url, "phantom-finish")
     chat = read_frames(faulty.ask("openai", question(TWO), stream=True))
     claude = read_frames(faulty.ask("anthropic", question(TWO), stream=True))
@@ -162,7 +162,7 @@ def test_a_stream_can_promise_calls_that_are_not_there(vendor_url: str) -> None:
 @both_ways
 @pytest.mark.parametrize("format", ["openai", "anthropic"])
 def test_a_phantom_is_read_as_no_call(format: str, stream: bool, vendor_url: str) -> None:
-    """The calls count, not the word, and the bend of the format is noted."""
+    """The reader relies on the calls, not the finish reason, and notes the deviation."""
     reply = FaultyVendor(vendor_url, "phantom-finish").read_reply(
         format, question(ONE), stream=stream
     )
@@ -177,7 +177,7 @@ def test_a_phantom_is_read_as_no_call(format: str, stream: bool, vendor_url: str
 def test_formats_without_a_word_for_calls_have_no_phantom(
     format: str, stream: bool, vendor_url: str
 ) -> None:
-    """The switch leaves them alone."""
+    """Formats without a finish reason for calls are unaffected."""
     reply = FaultyVendor(vendor_url, "phantom-finish").read_reply(
         format, question(ONE), stream=stream
     )
@@ -186,8 +186,8 @@ def test_formats_without_a_word_for_calls_have_no_phantom(
 
 
 @both_ways
-def test_gemini_disowns_its_own_call(stream: bool, vendor_url: str) -> None:
-    """Z14: an empty candidate with a finish reason of its own."""
+def test_gemini_reports_its_own_call_as_malformed(stream: bool, vendor_url: str) -> None:
+    """Z14: the candidate is empty, with a special finish reason."""
     faulty = FaultyVendor(vendor_url, "malformed-call")
     answer = faulty.ask("gemini", question(ONE), stream=stream)
     body = read_frames(answer)[-1] if stream else answer.json()
@@ -199,7 +199,7 @@ def test_gemini_disowns_its_own_call(stream: bool, vendor_url: str) -> None:
 
 
 def test_ollama_ends_a_stream_with_the_call_it_could_not_parse(vendor_url: str) -> None:
-    """Z45: a line with an error after the head of a good answer."""
+    """Z45: the stream of a 200 answer ends with an error line."""
     faulty = FaultyVendor(vendor_url, "malformed-call")
     last = read_frames(faulty.ask("ollama", question(ONE), stream=True))[-1]
     reply = faulty.read_reply("ollama", question(ONE), stream=True)
@@ -214,7 +214,7 @@ def test_ollama_ends_a_stream_with_the_call_it_could_not_parse(vendor_url: str) 
 def test_a_malformed_call_is_an_empty_answer_elsewhere(
     format: str, stream: bool, vendor_url: str
 ) -> None:
-    """Z14 behind a layer that maps the finish reason to a plain stop."""
+    """Z14: a layer in between maps the finish reason to a normal stop."""
     reply = FaultyVendor(vendor_url, "malformed-call").read_reply(
         format, question(ONE), stream=stream
     )
@@ -255,7 +255,7 @@ HALF: dict[str, tuple[str, Any]] = {
 
 @every_format
 def test_the_token_limit_ends_an_answer_inside_a_call(format: str, vendor_url: str) -> None:
-    """Half of the arguments: of their text, or of their object."""
+    """Half of the arguments arrive: of their text, or of their object."""
     body = FaultyVendor(vendor_url, "truncated").read_body(format, question(TWO))
 
     assert TRUNCATED[format](body) == HALF[format]
@@ -266,7 +266,7 @@ def test_the_token_limit_ends_an_answer_inside_a_call(format: str, vendor_url: s
 def test_a_truncated_call_is_never_read_as_a_call(
     format: str, stream: bool, vendor_url: str
 ) -> None:
-    """One call that is cut off, and nothing behind it."""
+    """The reply has one truncated call and nothing after it."""
     reply = FaultyVendor(vendor_url, "truncated").read_reply(format, question(TWO), stream=stream)
 
     assert not reply.calls
@@ -275,7 +275,7 @@ def test_a_truncated_call_is_never_read_as_a_call(
 
 
 def test_streams_of_a_truncated_call_end_inside_its_json(vendor_url: str) -> None:
-    """The pieces together are the beginning of the arguments."""
+    """The concatenated pieces are the start of the arguments."""
     faulty = FaultyVendor(vendor_url, "truncated")
     chat = read_frames(faulty.ask("openai", question(ONE), stream=True))
     claude = read_frames(faulty.ask("anthropic", question(ONE), stream=True))
@@ -293,7 +293,7 @@ def test_streams_of_a_truncated_call_end_inside_its_json(vendor_url: str) -> Non
 def test_ollama_fails_on_the_call_of_its_own_model(
     name: str, text: str, stream: bool, vendor_url: str
 ) -> None:
-    """Z45 and Z46: a 500 whose text says what could not be parsed."""
+    """Z45 and Z46: the message of the 500 quotes the parse error."""
     body, error = read_refusal(vendor_url, name, "ollama", stream=stream)
 
     assert body == {"error": text}
@@ -307,7 +307,7 @@ def test_ollama_fails_on_the_call_of_its_own_model(
 def test_ollama_wraps_the_failure_for_clients_of_chat_completions(
     name: str, text: str, stream: bool, vendor_url: str
 ) -> None:
-    """The envelope of its /v1 path."""
+    """On its /v1 path Ollama wraps the error in OpenAI's envelope."""
     body, error = read_refusal(vendor_url, name, "openai", stream=stream)
 
     assert body == {
@@ -319,21 +319,21 @@ def test_ollama_wraps_the_failure_for_clients_of_chat_completions(
 @pytest.mark.parametrize("name", ["server-parse", "server-parse-end"])
 @pytest.mark.parametrize("format", ["anthropic", "openai_responses", "gemini"])
 def test_other_servers_parse_their_calls(name: str, format: str, vendor_url: str) -> None:
-    """The failure is one of Ollama's."""
+    """Only Ollama fails to parse its calls."""
     assert read_calls(FaultyVendor(vendor_url, name).read_reply(format, question(ONE))) == [ECHOED]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_an_answer_that_owes_no_call_stays_as_it_is(fault: Fault, vendor_url: str) -> None:
-    """Faults of this family change what stands for a call."""
+def test_an_answer_without_calls_is_unchanged(fault: Fault, vendor_url: str) -> None:
+    """Faults of this family change only answers with calls."""
     assert (
         FaultyVendor(vendor_url, fault.name).read_reply("openai", question(CHAT)).text
         == "good morning"
     )
 
 
-def test_reasoning_before_a_call_can_be_empty_and_is_not_absent(vendor_url: str) -> None:
-    """Z05: the field is there with nothing in it, and must come back that way."""
+def test_reasoning_before_a_call_can_be_present_and_empty(vendor_url: str) -> None:
+    """Z05: the reasoning field is present and empty."""
     tool = {"type": "function", "function": {"name": "probe_ping", "parameters": {}}}
     request = {
         "model": "sim-v4",

@@ -22,7 +22,7 @@ NAMED = {"type": "function", "function": {"name": "f"}}
 SERDE = "Failed to deserialize the JSON body into the target type: "
 Case = tuple[str, str, dict[str, Any], str, str]
 
-# Switches, vendor, request, the whole text, and what it means.
+# Switches, vendor, request, the whole message, and the kind of refusal.
 REFUSED: list[Case] = [
     (
         "forced-choice-refused",
@@ -144,7 +144,7 @@ REFUSED: list[Case] = [
         "param_unknown",
     ),
 ]
-# The nearest requests that the same switches let through.
+# The most similar requests that the same switches accept.
 ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("forced-choice-refused", "openai", chat(USER, **TOOLS, tool_choice="auto")),
     ("forced-choice-refused,value=1", "openai", chat(USER, **TOOLS, tool_choice="none")),
@@ -161,8 +161,8 @@ ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: f"{case[0]}-{case[1]}")
-def test_a_request_is_refused_in_the_vendors_words(vendor_url: str, case: Case) -> None:
-    """The whole text stands in the vendor's envelope, and means to us what it should."""
+def test_a_request_is_refused_with_the_vendors_message(vendor_url: str, case: Case) -> None:
+    """The vendor's envelope has the whole message, and our classifier recognises it."""
     switches, vendor, body, text, kind = case
     answer = post(vendor_url, switches, vendor, body)
 
@@ -171,17 +171,17 @@ def test_a_request_is_refused_in_the_vendors_words(vendor_url: str, case: Case) 
 
 
 @pytest.mark.parametrize(("switches", "vendor", "body"), ACCEPTED)
-def test_the_nearest_right_request_is_taken(
+def test_a_similar_valid_request_is_accepted(
     vendor_url: str, switches: str, vendor: str, body: dict[str, Any]
 ) -> None:
-    """A refusal is for its reason and no other."""
+    """A refusal applies only to its own reason."""
     answer = post(vendor_url, switches, vendor, body)
 
     assert answer.status_code == 200, answer.text
 
 
-def test_every_refusal_is_shown_here() -> None:
-    """A fault that is added is also tried."""
+def test_every_refusal_is_covered() -> None:
+    """Every fault of the family is covered here."""
     names = {fault.name for fault in request_refusals.FAULTS}
 
     covered = {switches.partition(",")[0] for switches, *_ in REFUSED}
@@ -199,7 +199,7 @@ def test_every_refusal_is_shown_here() -> None:
 def test_an_error_names_its_parameter_or_code(
     vendor_url: str, switches: str, param: str | None, code: str | None
 ) -> None:
-    """The fields beside the text are those that were seen."""
+    """The fields next to the message are those of the real vendor."""
     body = chat(USER, **TOOLS, tool_choice="required")
     error = post(vendor_url, switches, "openai", body).json()["error"]
 
@@ -214,8 +214,8 @@ def ask_wrapped(url: str, value: int) -> httpx.Response:
     return post(url, switches, "vllm", chat(USER, **TOOLS, tool_choice="required"))
 
 
-def test_openrouter_puts_the_vendors_body_beside_its_own_sentence(vendor_url: str) -> None:
-    """The raw body is text in the metadata."""
+def test_openrouter_adds_the_vendors_body_to_its_own_message(vendor_url: str) -> None:
+    """The metadata contains the raw body as text."""
     error = ask_wrapped(vendor_url, 0).json()["error"]
 
     assert (error["message"], error["code"]) == ("Provider returned error", 400)
@@ -231,22 +231,22 @@ def test_openrouter_puts_the_vendors_body_beside_its_own_sentence(vendor_url: st
         (3, '[vllm/sim-steady] [400]: {"error": {"message": "Tool choice'),
     ],
 )
-def test_a_relay_puts_the_vendors_words_into_its_own(
+def test_a_relay_wraps_the_vendors_message_in_its_own(
     vendor_url: str, value: int, begins: str
 ) -> None:
-    """A sentence around the vendor's text or around its whole body."""
+    """The relay's message contains the vendor's message or its whole body."""
     assert error_message(ask_wrapped(vendor_url, value)).startswith(begins)
 
 
 @pytest.mark.parametrize("value", range(4))
-def test_we_see_through_a_relay(vendor_url: str, value: int) -> None:
-    """Whatever the relay, the vendor's meaning is found."""
+def test_our_classifier_sees_through_a_relay(vendor_url: str, value: int) -> None:
+    """Our classifier recognises the vendor's refusal behind every relay."""
     assert classify_refusal("vllm", ask_wrapped(vendor_url, value)) == "forced_choice"
 
 
 @pytest.mark.parametrize("switches", ["relay-wrapped,value=4", "forced-choice-refused,value=1.5"])
-def test_a_value_that_means_nothing_is_refused(vendor_url: str, switches: str) -> None:
-    """The address says what can be meant."""
+def test_an_invalid_value_is_refused(vendor_url: str, switches: str) -> None:
+    """The error lists the values that are allowed."""
     answer = post(vendor_url, switches, "vllm", chat(USER))
 
     assert answer.status_code == 404
@@ -266,10 +266,10 @@ def test_a_value_that_means_nothing_is_refused(vendor_url: str, switches: str) -
         ("endpoint-mismatch", "openai", "tool_call_format", "none"),
     ],
 )
-def test_the_truth_tells_what_is_taken(
+def test_the_truth_names_the_accepted_requests(
     vendor_url: str, switches: str, vendor: str, field: str, value: Any
 ) -> None:
-    """What a vendor of another format does not show, it does not lose."""
+    """The truth about a vendor changes only in formats that the fault affects."""
     address = f"{vendor_url}/with/{switches}/_truth/{vendor}"
 
     assert httpx.get(address, trust_env=False).json()["capabilities"][field] == value

@@ -37,7 +37,7 @@ Change = Callable[[Part], Part | None]
 def start_conversation(
     faulty: FaultyVendor, vendor: str, options: Mapping[str, JSON] | None = None
 ) -> ModelCall:
-    """A question, the call it led to, as it came, and its result."""
+    """A question, the reply with its call unchanged, and the result."""
     call = question(SUM, ADD, **(options or {}))
     reply = faulty.read_reply(vendor, call)
     (made,) = reply.calls
@@ -46,14 +46,14 @@ def start_conversation(
 
 
 def continue_conversation(faulty: FaultyVendor, vendor: str, call: ModelCall) -> ModelCall:
-    """The conversation with the answer to the result, and a further question."""
+    """The conversation with the answer to the result, and another question."""
     reply = faulty.read_reply(vendor, call)
     assert "nonce-41" in (reply.text or "")
     return replace(call, turns=(*call.turns, reply.as_turn(), AGAIN))
 
 
 def change_parts(call: ModelCall, change: Change) -> ModelCall:
-    """The conversation with the assistant's parts changed or left out."""
+    """The conversation with the assistant's parts changed or removed."""
 
     def turn(turn: Turn) -> Turn:
         if turn.role is not Role.ASSISTANT:
@@ -100,7 +100,7 @@ def read_refusal_text(answer: httpx.Response) -> str:
 def test_a_call_must_come_back_with_its_reasoning(
     vendor_url: str, vendor: str, switch: str, missing: str
 ) -> None:
-    """As it came it is taken, in this turn and after the next question; without it is refused."""
+    """A call with its reasoning is accepted in every turn, and refused without it."""
     faulty = FaultyVendor(vendor_url, switch)
     first = start_conversation(faulty, vendor)
     second = continue_conversation(faulty, vendor, first)
@@ -121,10 +121,10 @@ def test_a_call_must_come_back_with_its_reasoning(
         ("kimi-reasoning", [400, 200, 200, 200, 200]),
     ],
 )
-def test_rules_differ_in_what_they_let_pass(
+def test_replay_rules_accept_different_histories(
     vendor_url: str, switch: str, statuses: list[int]
 ) -> None:
-    """Reasoning of an earlier turn, of an answer without calls, and three fillers."""
+    """The rules differ on earlier turns, answers without calls, and three fillers."""
     faulty = FaultyVendor(vendor_url, switch)
     first = start_conversation(faulty, "openai")
     second = continue_conversation(faulty, "openai", first)
@@ -143,8 +143,8 @@ def test_rules_differ_in_what_they_let_pass(
     assert [faulty.ask("openai", branch).status_code for branch in branches] == statuses
 
 
-def test_reasoning_stands_in_the_body(vendor_url: str) -> None:
-    """What must come back is first given out; a request may switch it off."""
+def test_required_reasoning_is_in_the_body(vendor_url: str) -> None:
+    """The vendor sends the reasoning that it requires; a request can switch it off."""
     faulty = FaultyVendor(vendor_url, "wants-reasoning-all-turns")
     thinks = faulty.read_body("openai", question(SUM, ADD))
     quiet = faulty.read_body("openai", question(SUM, ADD, reasoning_effort="none"))
@@ -154,7 +154,7 @@ def test_reasoning_stands_in_the_body(vendor_url: str) -> None:
 
 
 def test_issued_reasoning_is_marked(vendor_url: str) -> None:
-    """The mark at its end is what a filler lacks."""
+    """Reasoning from the vendor ends with a mark that a filler lacks."""
     body = FaultyVendor(vendor_url, "refuses-filler").read_body("openai", question(SUM, ADD))
     text, _, mark = body["choices"][0]["message"]["reasoning_content"].rpartition("\n")
 
@@ -162,7 +162,7 @@ def test_issued_reasoning_is_marked(vendor_url: str) -> None:
 
 
 def test_thinking_blocks_must_come_back(vendor_url: str) -> None:
-    """On the Messages route the rule is the same and its text another."""
+    """The Messages route has the same rule with another message."""
     faulty = FaultyVendor(vendor_url, "wants-thinking-blocks")
     first = start_conversation(faulty, "anthropic")
     second = continue_conversation(faulty, "anthropic", first)
@@ -182,7 +182,7 @@ def shorten_thinking(part: Part) -> Part | None:
 
 
 def test_blocks_of_the_latest_answer_cannot_be_changed(vendor_url: str) -> None:
-    """As they came or left out they are taken; with other words or moved they are refused."""
+    """Unchanged or removed blocks are accepted; edited or moved ones are refused."""
     faulty = FaultyVendor(vendor_url, "blocks-unmodified")
     call = start_conversation(faulty, "anthropic", THINK)
     user_turn, answer_turn, result = call.turns
@@ -202,8 +202,8 @@ def test_blocks_of_the_latest_answer_cannot_be_changed(vendor_url: str) -> None:
         assert classify_refusal("anthropic", answer) == "replay_signature_bad"
 
 
-def test_a_block_belongs_to_what_stood_before_it(vendor_url: str) -> None:
-    """Another tool or system text voids it; without it all is well."""
+def test_a_block_is_bound_to_the_history_before_it(vendor_url: str) -> None:
+    """Another tool or system text invalidates a block; without the block it is accepted."""
     faulty = FaultyVendor(vendor_url, "prefix-bound")
     call = start_conversation(faulty, "anthropic", THINK)
     system = Turn(Role.SYSTEM, (Text("Be brief."),))
@@ -223,7 +223,7 @@ def test_a_block_belongs_to_what_stood_before_it(vendor_url: str) -> None:
 
 
 def test_a_bound_block_stays_bound_in_later_turns(vendor_url: str) -> None:
-    """The conversation may grow; only what stands before a block must stay."""
+    """The conversation can grow; only the part before a block must not change."""
     faulty = FaultyVendor(vendor_url, "prefix-bound")
     call = continue_conversation(
         faulty, "anthropic", start_conversation(faulty, "anthropic", THINK)
@@ -233,7 +233,7 @@ def test_a_bound_block_stays_bound_in_later_turns(vendor_url: str) -> None:
 
 
 def test_a_client_may_let_bound_blocks_be_dropped(vendor_url: str) -> None:
-    """With the beta's header and the field that the error names."""
+    """The beta header and the field from the error message let blocks be dropped."""
     faulty = FaultyVendor(vendor_url, "prefix-bound")
     call = replace(
         start_conversation(faulty, "anthropic", THINK), model="sim-steady", tools=(ADD, ECHO)
@@ -259,7 +259,7 @@ def replace_signature(part: Part) -> Part | None:
 
 
 def test_signatures_must_come_back(vendor_url: str) -> None:
-    """A model that did not ask for them gives them out and wants them, its own only."""
+    """The fault makes a model issue signatures and require them, accepting only its own."""
     plain, faulty = (
         FaultyGemini(vendor_url, "one-call,p=0"),
         FaultyGemini(vendor_url, "wants-signatures"),
@@ -287,7 +287,7 @@ def test_signatures_must_come_back(vendor_url: str) -> None:
 
 
 class FaultyGemini(FaultyVendor):
-    """Asks the model that signs nothing by itself."""
+    """Asks the model that signs nothing by default."""
 
     @override
     def ask(self, vendor: str, call: ModelCall, *, stream: bool = False) -> httpx.Response:
@@ -298,7 +298,7 @@ class FaultyGemini(FaultyVendor):
 
 
 def test_reasoning_items_and_calls_come_back_together(vendor_url: str) -> None:
-    """Neither may stand alone; both together are taken in this turn and the next."""
+    """Reasoning items and calls are accepted only together, in this turn and the next."""
     vendor, faulty = "openai_responses", FaultyVendor(vendor_url, "wants-items")
     first = start_conversation(faulty, vendor)
     items = faulty.read_body(vendor, question(SUM, ADD))["output"]
@@ -329,7 +329,7 @@ def keep_reasoning_only(part: Part) -> Part | None:
     ],
 )
 def test_a_history_with_reasoning_is_refused(vendor_url: str, vendor: str, text: str) -> None:
-    """The vendor thinks, and takes none of it back; without it the history is taken."""
+    """The vendor sends reasoning, but accepts a history only without it."""
     faulty = FaultyVendor(vendor_url, "rejects-reasoning")
     call = start_conversation(faulty, vendor)
 
@@ -351,7 +351,7 @@ def test_a_history_with_reasoning_is_refused(vendor_url: str, vendor: str, text:
 def test_even_a_right_continuation_is_refused(
     vendor_url: str, vendor: str, text: str, kind: str
 ) -> None:
-    """The reasoning comes back as it came, and the vendor says that it is missing or broken."""
+    """The vendor reports unchanged reasoning as missing or corrupted."""
     faulty = FaultyVendor(vendor_url, "refuses-replay")
     call = start_conversation(faulty, vendor)
     assert any(isinstance(part, Reasoning) for part in call.turns[1].parts)
@@ -378,18 +378,20 @@ TRUTHS = [
 
 
 @pytest.mark.parametrize(("switch", "vendor", "replay"), TRUTHS)
-def test_the_truth_tells_the_rule(vendor_url: str, switch: str, vendor: str, replay: str) -> None:
-    """A duty is a failure only where a client that goes by the provider does not meet it."""
+def test_the_truth_names_the_replay_rule(
+    vendor_url: str, switch: str, vendor: str, replay: str
+) -> None:
+    """A replay rule is a failure only if a client that knows just the provider breaks it."""
     address = f"{vendor_url}/with/{switch}/_truth/{vendor}"
     truth: Any = httpx.get(address, trust_env=False).json()
 
     assert truth["capabilities"]["reasoning_replay"] == replay
-    # Of the provider openai nobody expects reasoning, so nobody sends it back.
+    # Clients of the provider openai expect no reasoning, so they replay none.
     unmet = vendor in ("openai", "vllm") and replay.startswith("required")
     bad = 1 if switch == "refuses-replay" or unmet else 0
     assert truth["metrics"]["reasoning_replay_error"]["rate"] == bad
 
 
-def test_every_replay_rule_is_shown_here() -> None:
-    """A rule that is added is also tried."""
+def test_every_replay_rule_is_covered() -> None:
+    """Every replay fault is covered here."""
     assert {switch for switch, *_ in TRUTHS} == {fault.name for fault in replay_refusals.FAULTS}

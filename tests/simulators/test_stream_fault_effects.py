@@ -33,13 +33,13 @@ every_fault = pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.n
 
 @every_fault
 def test_no_other_family_has_a_fault_of_that_name(fault: Fault) -> None:
-    """The registry keeps one of two, and would not say so."""
+    """The registry would silently keep only one of two faults with the same name."""
     assert EVERY_FAULT[fault.name] is fault
 
 
 @pytest.mark.parametrize("client", [ANTHROPIC, RESPONSES, GEMINI, OLLAMA], ids=lambda a: a.format)
-def test_a_character_is_cut_in_every_format(vendor_url: str, client: StreamClient) -> None:
-    """D15 is about bytes, whatever they carry."""
+def test_characters_are_split_in_every_format(vendor_url: str, client: StreamClient) -> None:
+    """D15 applies to the bytes of every format."""
     got = client.streamed(vendor_url, "split-utf8")
 
     assert any(chunk.endswith(b"\xe2") for chunk in got.chunks)
@@ -47,8 +47,8 @@ def test_a_character_is_cut_in_every_format(vendor_url: str, client: StreamClien
 
 
 @pytest.mark.parametrize("client", [ANTHROPIC, RESPONSES, GEMINI], ids=lambda a: a.format)
-def test_comments_stand_in_every_event_stream(vendor_url: str, client: StreamClient) -> None:
-    """D14 is about framing, whatever it frames."""
+def test_every_event_stream_has_comments(vendor_url: str, client: StreamClient) -> None:
+    """D14 applies to the framing of every event stream."""
     got = client.streamed(vendor_url, "crlf-keepalive")
 
     assert got.data.count(b"\n") == got.data.count(b"\r\n")
@@ -58,7 +58,7 @@ def test_comments_stand_in_every_event_stream(vendor_url: str, client: StreamCli
 
 @every_fault
 def test_the_effect_of_a_fault_is_what_our_reader_finds(vendor_url: str, fault: Fault) -> None:
-    """Understood: the same calls. Lost: other calls than the whole answer's. Else no good end."""
+    """No effect means the same calls, a loss means other calls, no verdict means an error."""
     for wire_format in fault.formats:
         streamed = CLIENTS[wire_format].streamed(vendor_url, fault.name).reply
         whole = CLIENTS[wire_format].whole(vendor_url, fault.name)
@@ -75,7 +75,7 @@ def test_the_effect_of_a_fault_is_what_our_reader_finds(vendor_url: str, fault: 
 
 @every_fault
 def test_a_fault_leaves_other_formats_alone(fault: Fault) -> None:
-    """A stream of a format that it does not list goes through as it is."""
+    """A fault leaves streams of unlisted formats unchanged."""
     call = ToolCall("call_1", "f", {"a": "ü"}, "mind", '{"a":"ü"}')
     reply = Reply((Text("so"), call), Stop.TOOL_CALLS, id="r", model="m")
     for wire_format in CLIENTS.keys() - fault.formats:
@@ -93,8 +93,8 @@ def test_a_fault_leaves_other_formats_alone(fault: Fault) -> None:
     [fault for fault in FAULTS if fault.effect != NO_VERDICT],
     ids=lambda fault: fault.name,
 )
-def test_prose_survives_what_is_done_to_calls(vendor_url: str, fault: Fault) -> None:
-    """What is understood and what loses calls leave an answer without calls alone."""
+def test_prose_survives_faults_of_calls(vendor_url: str, fault: Fault) -> None:
+    """Faults of calls leave an answer without calls unchanged."""
     for wire_format in fault.formats:
         got = CLIENTS[wire_format].streamed(vendor_url, fault.name, user_turn(PROSE)).reply
         plain = CLIENTS[wire_format].whole(vendor_url, "", user_turn(PROSE))
@@ -107,10 +107,10 @@ def test_prose_survives_what_is_done_to_calls(vendor_url: str, fault: Fault) -> 
     ("switches", "supported", "rate"),
     [("no-index", True, 0), ("lost-tail", False, 1), ("error-after-200", None, 0)],
 )
-def test_the_truth_tells_what_a_stream_is_worth(
+def test_the_truth_reports_streaming_support(
     vendor_url: str, switches: str, supported: bool | None, rate: float
 ) -> None:
-    """Understood, lost, and no verdict."""
+    """The truth reports streaming as supported, lost or undetermined."""
     truth = httpx.get(f"{vendor_url}/with/{switches}/_truth/open", trust_env=False).json()
 
     assert truth["capabilities"]["supports_streaming_tool_use"] is supported
@@ -118,7 +118,7 @@ def test_the_truth_tells_what_a_stream_is_worth(
 
 
 def test_half_a_surrogate_pair_stays_an_escape() -> None:
-    """UTF-8 cannot say it, so that event goes out as it was."""
+    """UTF-8 cannot encode a lone surrogate, so its event is unchanged."""
     lone = b'data: {"text": "\\ud83d"}\n\n'
     hooks = next(fault for fault in FAULTS if fault.name == "split-utf8").make(None)
 

@@ -153,7 +153,7 @@ REFUSED = [
 
 ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("responses", items(REASONING, {**ITEM, "id": FC_ID}, OUTPUT)),
-    # Without its id nobody can tell that a call had reasoning.
+    # Without its id a call cannot be traced to its reasoning.
     ("responses", items(ITEM, OUTPUT, {"role": "user", "content": "on"})),
     ("responses", items({**ITEM, "id": "fc_of-somebody-else"}, OUTPUT)),
     ("anthropic", claude(USER, assistant(SIGNED, USE), user_blocks(ANSWERED, TEXT_BLOCK))),
@@ -163,16 +163,16 @@ ACCEPTED: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("refusal", REFUSED, ids=str)
-def test_what_is_stricter_than_the_shape_is_refused_too(vendor_url: str, refusal: Refusal) -> None:
-    """Unknown fields, blank texts, ids, doubles and lost halves of a pair."""
+def test_rules_beyond_the_json_shape_refuse_requests(vendor_url: str, refusal: Refusal) -> None:
+    """Unknown fields, blank texts, wrong ids, duplicates and incomplete pairs are refused."""
     refusal.check(vendor_url)
 
 
 @pytest.mark.parametrize(("vendor", "body"), ACCEPTED)
-def test_what_is_in_order_is_taken_all_the_same(
+def test_rules_beyond_the_json_shape_accept_valid_requests(
     vendor_url: str, vendor: str, body: dict[str, Any]
 ) -> None:
-    """The stricter rules let the right requests through."""
+    """The stricter rules accept valid requests."""
     response = post(vendor_url, vendor, json=body)
 
     assert response.status_code == 200, response.text

@@ -1,4 +1,4 @@
-"""Faults in the address of a vendor."""
+"""Fault switches in the URL of a vendor."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def classify_answer(answer: Any) -> str:
 
 
 def test_switches_are_read_with_their_options() -> None:
-    """Everything a switch can say."""
+    """Every option of a switch is parsed."""
     text = "leak-hermes,p=0.3,seed=7,from=60,until=600,ramp=10,every=100,for=20+rate-limit,value=9"
     leak, limit = read_switches(text, FAULTS)
 
@@ -63,8 +63,8 @@ def test_switches_are_read_with_their_options() -> None:
         ("prose,value=1", "prose takes no value"),
     ],
 )
-def test_a_switch_that_cannot_be_read_says_why(vendor_url: str, text: str, refusal: str) -> None:
-    """A typing error must not look like a healthy vendor."""
+def test_an_invalid_switch_gets_an_explanation(vendor_url: str, text: str, refusal: str) -> None:
+    """A typo must not look like a healthy vendor."""
     with pytest.raises(SwitchError, match=refusal):
         read_switches(text, FAULTS)
     answer = ask(f"{vendor_url}/with/{text}")
@@ -81,12 +81,12 @@ def test_a_fault_acts_as_often_as_its_probability_says(vendor_url: str) -> None:
     assert kinds["leaked"] / 300 == pytest.approx(0.3, abs=0.11)
 
 
-def test_the_dice_do_not_depend_on_the_order_of_questions(vendor_url: str) -> None:
-    """Many at once give the same answers as one after the other."""
+def test_faults_do_not_depend_on_the_order_of_requests(vendor_url: str) -> None:
+    """Concurrent requests get the same answers as sequential ones."""
     forward = {
         n: classify_answer(ask(f"{vendor_url}/with/leak-hermes,p=0.5,seed=1", n)) for n in range(40)
     }
-    # The same faults under another address have seen none of the questions yet.
+    # The same faults under another URL have counted none of the requests yet.
     url = f"{vendor_url}/with/leak-hermes,p=0.50,seed=1"
     backward = {number: classify_answer(ask(url, number)) for number in reversed(range(40))}
 
@@ -94,8 +94,8 @@ def test_the_dice_do_not_depend_on_the_order_of_questions(vendor_url: str) -> No
     assert set(forward.values()) == {"called", "leaked"}
 
 
-def test_asking_again_throws_the_dice_again(vendor_url: str) -> None:
-    """A repeated question is another trial."""
+def test_a_repeated_request_is_a_new_trial(vendor_url: str) -> None:
+    """A repeated request is a new trial."""
     url = f"{vendor_url}/with/leak-hermes,p=0.5,seed=3"
 
     assert {classify_answer(ask(url)) for _ in range(30)} == {"called", "leaked"}
@@ -109,30 +109,30 @@ def test_faults_can_be_combined(vendor_url: str) -> None:
     assert answer.json()["model"] == "sim-other-0731"
 
 
-def test_a_call_is_bent_before_it_leaks(vendor_url: str) -> None:
-    """Whatever the order of the switches: what has leaked is text, and no call any more."""
+def test_a_call_is_changed_before_it_leaks(vendor_url: str) -> None:
+    """Leaks act last whatever the order of the switches, because a leaked call is text."""
     answer = ask(f"{vendor_url}/with/leak-hermes+wrong-enum")
 
     assert classify_answer(answer) == "leaked"
     assert '"colour": "red"' not in answer.json()["choices"][0]["message"]["content"]
 
 
-def test_every_name_of_a_fault_and_of_a_vendor_is_there_once() -> None:
-    """A second entry of the same name would silently take the first one's place."""
+def test_names_of_faults_and_vendors_are_unique() -> None:
+    """A second entry of the same name would silently replace the first."""
     names = [fault.name for family in FAMILIES for fault in family.FAULTS]
     assert len(names) == len(set(names)) == len(FAULTS)
     assert len({spec.name for spec in SPECS}) == len({spec.mount for spec in SPECS}) == len(SPECS)
 
 
-def test_faults_stay_out_of_formats_that_cannot_show_them(vendor_url: str) -> None:
-    """A fault of Chat streams does nothing to Gemini, and the truth says so."""
+def test_faults_do_not_affect_other_formats(vendor_url: str) -> None:
+    """A fault of Chat streams does not affect Gemini or the truth about it."""
     truth = httpx.get(f"{vendor_url}/with/lost-tail/_truth/gemini", trust_env=False).json()
 
     assert truth["capabilities"]["supports_streaming_tool_use"] is True
 
 
-def test_every_fault_is_shown_by_a_test() -> None:
-    """A fault that no test looks at may as well do nothing."""
+def test_every_fault_occurs_in_a_test() -> None:
+    """Every fault's name occurs in a test of this folder."""
     folder = Path(__file__).parent
     tests = "\n".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
 

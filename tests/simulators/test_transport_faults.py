@@ -43,7 +43,7 @@ both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stre
 LIMITS = Limits(connect_s=20, first_byte_s=20, idle_s=20, total_s=40, max_bytes=256 * 1024)
 SHORT = Limits(connect_s=20, first_byte_s=20, idle_s=0.5, total_s=40, max_bytes=256 * 1024)
 CHAT = "/open/v1/chat/completions"
-# What has not come by then does not come.
+# Bytes that have not arrived by then never arrive.
 SILENT = httpx.Timeout(20, read=2)
 BODY: dict[str, Any] = FORMATS["openai"].write_request(question(ONE)) | {"model": "sim-steady"}
 
@@ -53,7 +53,7 @@ def to_wire_response(answer: httpx.Response) -> WireResponse:
 
 
 def read_stream(wire_format: str, data: bytes) -> Reply:
-    """What our reader makes of the bytes of a stream."""
+    """The reply that our reader parses from a stream."""
     reader = FORMATS[wire_format].read_stream()
     last = [*reader.feed(data), *reader.close()][-1]
     assert isinstance(last, ReplyEnded)
@@ -61,7 +61,7 @@ def read_stream(wire_format: str, data: bytes) -> Reply:
 
 
 def read_until_error(answer: httpx.Response, error: type[httpx.HTTPError]) -> bytes:
-    """All that arrives before it goes wrong in the way that is expected."""
+    """The bytes that arrive before the expected error."""
     arrived = b""
     try:
         for piece in answer.iter_raw():
@@ -75,7 +75,7 @@ def read_until_error(answer: httpx.Response, error: type[httpx.HTTPError]) -> by
 def open_answer(
     url: str, switches: str, *, stream: bool = False, timeout: httpx.Timeout | float = 20
 ) -> Iterator[httpx.Response]:
-    """An answer whose head has come."""
+    """Open an answer and yield it once its head has arrived."""
     address = f"{url}/with/{switches}{CHAT}"
     with (
         httpx.Client(trust_env=False, timeout=timeout) as client,
@@ -87,7 +87,7 @@ def open_answer(
 async def send_with_transport(
     url: str, switches: str, limits: Limits, *, stream: bool = False
 ) -> WireResponse:
-    """The answer as our own transport takes it, within those limits."""
+    """The answer to our own transport, within those limits."""
     data = json.dumps(BODY | {"stream": stream}).encode()
     headers = {"content-type": "application/json"}
     async with Transport(limits) as transport:
@@ -107,7 +107,7 @@ def read_healthy_answer(url: str, *, stream: bool = False) -> bytes:
 def test_a_late_answer_is_an_answer(
     vendor_url: str, switches: str, wire_format: str, stream: bool
 ) -> None:
-    """Nothing but time is lost."""
+    """A late answer is complete."""
     reply = FaultyVendor(vendor_url, switches).read_reply(wire_format, question(ONE), stream=stream)
 
     assert read_calls(reply) == [ECHOED]
@@ -116,7 +116,7 @@ def test_a_late_answer_is_an_answer(
 
 @every_format
 def test_a_stream_with_pauses_is_a_stream(vendor_url: str, wire_format: str) -> None:
-    """Nothing but time is lost between the chunks."""
+    """A stream with pauses is complete."""
     reply = FaultyVendor(vendor_url, "slow-chunks,value=0.01").read_reply(
         wire_format, question(ONE), stream=True
     )
@@ -125,7 +125,7 @@ def test_a_stream_with_pauses_is_a_stream(vendor_url: str, wire_format: str) -> 
 
 
 @both_ways
-def test_a_slow_vendor_sends_not_even_a_head(vendor_url: str, stream: bool) -> None:
+def test_a_slow_vendor_delays_the_head(vendor_url: str, stream: bool) -> None:
     """The wait is before the first byte."""
     with (
         pytest.raises(httpx.ReadTimeout),
@@ -142,8 +142,8 @@ def test_a_thinking_vendor_sends_the_head_of_a_stream(vendor_url: str) -> None:
             answer.read()
 
 
-def test_a_thinking_vendor_says_nothing_before_a_whole_answer(vendor_url: str) -> None:
-    """There is no stream to open."""
+def test_a_thinking_vendor_sends_nothing_before_a_whole_answer(vendor_url: str) -> None:
+    """A whole answer is delayed before its head."""
     with (
         pytest.raises(httpx.ReadTimeout),
         open_answer(vendor_url, "thinking,value=3600", timeout=SILENT),
@@ -152,7 +152,7 @@ def test_a_thinking_vendor_says_nothing_before_a_whole_answer(vendor_url: str) -
 
 
 def test_slow_chunks_come_one_by_one(vendor_url: str) -> None:
-    """The first is there, the second is not."""
+    """The first chunk arrives, the second does not."""
     with open_answer(vendor_url, "slow-chunks,value=3600", stream=True, timeout=SILENT) as answer:
         arrived = read_until_error(answer, httpx.ReadTimeout)
 
@@ -163,7 +163,7 @@ def test_slow_chunks_come_one_by_one(vendor_url: str) -> None:
 
 
 def test_a_whole_answer_stalls_half_way(vendor_url: str) -> None:
-    """Half of the promised bytes, and the connection stays open."""
+    """Half of the announced bytes arrive, and the connection stays open."""
     with open_answer(vendor_url, "stall", timeout=SILENT) as answer:
         promised = int(answer.headers["content-length"])
         arrived = read_until_error(answer, httpx.ReadTimeout)
@@ -186,7 +186,7 @@ def test_a_stream_stalls_in_the_middle_of_a_line(vendor_url: str) -> None:
 @both_ways
 @pytest.mark.parametrize("share", ["0", "0.5", "0.9"])
 def test_a_connection_breaks_off(vendor_url: str, share: str, stream: bool) -> None:
-    """The client is told by the connection, not by the body."""
+    """The closed connection is the only sign of the error."""
     with open_answer(vendor_url, f"cut,value={share}", stream=stream) as answer:
         assert answer.status_code == 200
         arrived = read_until_error(answer, httpx.RemoteProtocolError)
@@ -209,10 +209,10 @@ def test_a_connection_breaks_off(vendor_url: str, share: str, stream: bool) -> N
         ("gzip-bomb", ProviderError),
     ],
 )
-async def test_our_transport_ends_it(
+async def test_our_transport_ends_a_broken_answer(
     vendor_url: str, switches: str, error: type[Exception], stream: bool
 ) -> None:
-    """Within its limits, and with what it was."""
+    """Our transport ends the answer within its limits, with the matching error."""
     limits = SHORT if error is TimedOut else LIMITS
     with pytest.raises(error) as caught:
         await send_with_transport(vendor_url, switches, limits, stream=stream)
@@ -226,8 +226,8 @@ async def test_our_transport_ends_it(
         assert "compressed" in str(caught.value)
 
 
-def test_an_endless_stream_says_the_same_again_and_again(vendor_url: str) -> None:
-    """A valid event, for ever."""
+def test_an_endless_stream_repeats_one_event(vendor_url: str) -> None:
+    """The stream repeats one valid event forever."""
     arrived = b""
     with open_answer(vendor_url, "endless", stream=True) as answer:
         for piece in answer.iter_raw():
@@ -241,7 +241,7 @@ def test_an_endless_stream_says_the_same_again_and_again(vendor_url: str) -> Non
 
 
 def test_an_endless_body_is_never_closed(vendor_url: str) -> None:
-    """All of the answer but its last brace, then blanks."""
+    """The body is the answer without its last brace, followed by blanks."""
     arrived = b""
     with open_answer(vendor_url, "endless") as answer:
         assert "content-length" not in answer.headers
@@ -256,7 +256,7 @@ def test_an_endless_body_is_never_closed(vendor_url: str) -> None:
 
 @both_ways
 def test_a_drip_is_a_line_break_and_another(vendor_url: str, stream: bool) -> None:
-    """Bytes that keep the connection alive and say nothing."""
+    """The bytes keep the connection alive and carry no content."""
     with open_answer(vendor_url, "drip", stream=stream) as answer:
         pieces = list(itertools.islice(answer.iter_raw(), 2))
 
@@ -265,8 +265,8 @@ def test_a_drip_is_a_line_break_and_another(vendor_url: str, stream: bool) -> No
 
 @both_ways
 @every_format
-def test_an_answer_stands_behind_padding(vendor_url: str, wire_format: str, stream: bool) -> None:
-    """Who reads all of it finds it in order."""
+def test_an_answer_follows_its_padding(vendor_url: str, wire_format: str, stream: bool) -> None:
+    """The padded answer is valid and complete."""
     faulty = FaultyVendor(vendor_url, "oversize,value=1")
 
     answer = faulty.ask(wire_format, question(ONE), stream=stream)
@@ -282,7 +282,7 @@ def test_an_answer_stands_behind_padding(vendor_url: str, wire_format: str, stre
 
 
 def test_an_oversize_answer_promises_a_hundred_megabytes(vendor_url: str) -> None:
-    """The head alone would do to say no."""
+    """The Content-Length alone is enough to refuse the answer."""
     with open_answer(vendor_url, "oversize") as answer:
         assert int(answer.headers["content-length"]) > 100 * 1024 * 1024
         assert next(answer.iter_raw()).startswith(b'{"padding":"')
@@ -290,7 +290,7 @@ def test_an_oversize_answer_promises_a_hundred_megabytes(vendor_url: str) -> Non
 
 @every_format
 def test_an_answer_is_called_a_web_page(vendor_url: str, wire_format: str) -> None:
-    """The body is in order, its type is not."""
+    """The body is valid, its content type is wrong."""
     answer = FaultyVendor(vendor_url, "wrong-content-type").ask(wire_format, question(ONE))
 
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -299,7 +299,7 @@ def test_an_answer_is_called_a_web_page(vendor_url: str, wire_format: str) -> No
 
 @every_format
 def test_a_stream_is_called_json(vendor_url: str, wire_format: str) -> None:
-    """The events are in order, their type is not."""
+    """The events are valid, their content type is wrong."""
     answer = FaultyVendor(vendor_url, "wrong-content-type").ask(
         wire_format, question(ONE), stream=True
     )
@@ -311,8 +311,8 @@ def test_a_stream_is_called_json(vendor_url: str, wire_format: str) -> None:
 
 @both_ways
 @every_format
-def test_garbage_is_no_text(vendor_url: str, wire_format: str, stream: bool) -> None:
-    """A kilobyte of noise with the right head."""
+def test_garbage_is_not_text(vendor_url: str, wire_format: str, stream: bool) -> None:
+    """A valid head is followed by a kilobyte of random bytes."""
     answer = FaultyVendor(vendor_url, "garbage").ask(wire_format, question(ONE), stream=stream)
 
     assert answer.status_code == 200
@@ -327,20 +327,20 @@ def test_garbage_is_no_text(vendor_url: str, wire_format: str, stream: bool) -> 
 
 @both_ways
 def test_a_gzip_bomb_is_small_on_the_wire(vendor_url: str, stream: bool) -> None:
-    """It grows a thousandfold."""
+    """The bomb is under 300 KB and unpacks to a thousand times its size."""
     with open_answer(vendor_url, "gzip-bomb", stream=stream) as answer:
         data = b"".join(answer.iter_raw())
 
     assert answer.headers["content-encoding"] == "gzip"
     assert len(data) < 300_000
-    # One of its two hundred members; all of them would fill the memory of this test.
+    # One of its two hundred members; all of them would fill the memory.
     assert len(gzip.decompress(data[: len(data) // 200])) == 1024 * 1024
 
 
 @both_ways
 @every_format
 def test_an_answer_is_a_list(vendor_url: str, wire_format: str, stream: bool) -> None:
-    """JSON, but not of the vendor's form."""
+    """The answer is JSON, but not the vendor's format."""
     answer = FaultyVendor(vendor_url, "not-an-object").ask(
         wire_format, question(ONE), stream=stream
     )
@@ -357,7 +357,7 @@ def test_an_answer_is_a_list(vendor_url: str, wire_format: str, stream: bool) ->
 @both_ways
 @every_format
 def test_an_answer_is_empty(vendor_url: str, wire_format: str, stream: bool) -> None:
-    """A head and nothing."""
+    """The answer has a head and no body."""
     answer = FaultyVendor(vendor_url, "empty-body").ask(wire_format, question(ONE), stream=stream)
 
     assert (answer.status_code, answer.headers["content-length"]) == (200, "0")
@@ -369,8 +369,8 @@ def test_an_answer_is_empty(vendor_url: str, wire_format: str, stream: bool) -> 
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_the_truth_tells_what_is_left(vendor_url: str, fault: Any) -> None:
-    """Late answers are answers; the rest gives no verdict, or none that is good."""
+def test_the_truth_reports_availability(vendor_url: str, fault: Any) -> None:
+    """Late answers count as available; the other faults do not."""
     late = ("slow", "thinking", "slow-chunks", "wrong-content-type", "not-an-object")
 
     truth = httpx.get(f"{vendor_url}/with/{fault.name}/_truth/openai", trust_env=False).json()

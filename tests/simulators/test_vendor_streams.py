@@ -30,7 +30,7 @@ def build_call(spec: Spec, prompt: str = PROMPT) -> ModelCall:
 
 
 def build_request(spec: Spec, prompt: str = PROMPT) -> VendorRequest:
-    """A question to the vendor's first model, which thinks about it."""
+    """A request to the vendor's first model, with thinking."""
     model = next(iter(spec.models.values()))
     return VendorRequest({}, {}, build_call(spec, prompt), model, thinks=True)
 
@@ -52,8 +52,8 @@ def read_stream(handler: RequestHandler, reply: Reply) -> Reply:
 
 @every_vendor
 @pytest.mark.parametrize("prompt", [PROMPT, "How are you?"])
-def test_a_stream_says_what_the_whole_answer_says(spec: Spec, prompt: str) -> None:
-    """The same parts, read by the adapter of the format, and nothing bent."""
+def test_a_stream_has_the_same_content_as_the_whole_answer(spec: Spec, prompt: str) -> None:
+    """The format's adapter reads the same parts from both, without deviations."""
     handler = build_handler(spec)
     reply = handler.build_reply(build_request(spec, prompt))
 
@@ -70,7 +70,7 @@ def test_a_stream_says_what_the_whole_answer_says(spec: Spec, prompt: str) -> No
 
 
 class EveryStageFault(FaultHooks):
-    """Bends at every stage, so that each can be seen."""
+    """Changes the answer at every stage, visibly."""
 
     @override
     def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
@@ -93,8 +93,8 @@ class EveryStageFault(FaultHooks):
         return replace(spec, echo="other")
 
 
-def test_a_bend_reaches_the_reply_its_events_its_body_and_its_bytes() -> None:
-    """The one place where faults are put in."""
+def test_hooks_change_the_reply_its_events_its_body_and_its_bytes() -> None:
+    """The handler applies the hooks of every stage."""
     handler = build_handler(SPECS[0], EveryStageFault())
     reply = handler.build_reply(build_request(SPECS[0], "How are you?"))
 
@@ -109,8 +109,8 @@ def test_a_bend_reaches_the_reply_its_events_its_body_and_its_bytes() -> None:
     st.text(alphabet="probe_echo message tag:=\"'`{}[]|\n,.and as alpha 1²", max_size=200),
     st.text(alphabet='{}":error,message at least 5 must be one of tag', max_size=80),
 )
-def test_the_mind_never_stumbles_over_a_text(prompt: str, error_text: str) -> None:
-    """Whatever a client sends, there is an answer that can be written as JSON."""
+def test_the_model_answers_any_text(prompt: str, error_text: str) -> None:
+    """Any prompt and any error text get an answer that can be written as JSON."""
     first = answer_request(build_call(SPECS[0], f"Call probe_echo {prompt}"))
     turns = list(build_call(SPECS[0], f"Call probe_echo {prompt}").turns)
     style = SPECS[0].style
