@@ -97,7 +97,9 @@ class _EndpointPlayback:
         slug, every = self._member.slug, self._member.every
         return SimulatedRun(slug, at, trigger, suite, seed, engine, attempts, took, every)
 
-    async def _attempts(self, suite: str, seed: int, transport: InProcessTransport) -> tuple[Attempt, ...]:
+    async def _attempts(
+        self, suite: str, seed: int, transport: InProcessTransport
+    ) -> tuple[Attempt, ...]:
         # All attempts of a run begin together and then wait for their turn.
         begun = self._now()
         tried = runner.run_trials(self._target, plan_trials(suite), seed=seed, transport=transport)

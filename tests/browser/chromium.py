@@ -31,4 +31,4 @@ def find_browser(playwright: Playwright) -> str | None:
 
 
 def launch_browser(playwright: Playwright, path: str) -> Browser:
-    return playwright.chromium.launch_browser(executable_path=path, args=list(FLAGS))
+    return playwright.chromium.launch(executable_path=path, args=list(FLAGS))

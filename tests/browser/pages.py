@@ -147,7 +147,7 @@ FINDING = {"kind": "wrong_value", "message": "tag should be alpha", "path": "/ta
 def fill_database() -> dict[str, list[str]]:
     """Create rows of every kind with the services; returns the URLs of every page by name."""
     alice = User.objects.get(username="alice")
-    steady, fallen = make_endpoint(), make_endpoint(endpoint_args="fallen", provider="anthropic")
+    steady, fallen = make_endpoint(), make_endpoint(slug="fallen", provider="anthropic")
     incident = degrade(fallen)
     modes.switch_on(
         steady.profile, Mode.NO_PARALLEL, by=alice, reason="two at once stumble", lasts=None
@@ -160,23 +160,19 @@ def fill_database() -> dict[str, list[str]]:
     soon = timezone.now() + timedelta(hours=1)
     maintenance.plan_window(steady, soon, soon + timedelta(hours=1), by=alice, reason="new engine")
     requests = _make_requests(alice)
-    endpoint_args, channel_args = {"slug": steady.endpoint_args}, {"channel_id": channel.pk}
+    endpoint_args, channel_args = {"slug": steady.slug}, {"channel_id": channel.pk}
     addresses: dict[str, list[str]] = {name: [reverse(name)] for name in (*EMPTY, "login")}
     addresses |= {
         name: [reverse(name, kwargs=endpoint_args)]
         for name in ("endpoint", "endpoint-edit", "endpoint-remove")
     }
-    addresses["endpoint"] += [f"/endpoints/{fallen.endpoint_args}/?range=all"]
-    addresses["compare"] += [
-        f"/compare/?endpoint={steady.endpoint_args}&endpoint={fallen.endpoint_args}"
-    ]
+    addresses["endpoint"] += [f"/endpoints/{fallen.slug}/?range=all"]
+    addresses["compare"] += [f"/compare/?endpoint={steady.slug}&endpoint={fallen.slug}"]
     addresses |= {
         name: [reverse(name, kwargs=channel_args)]
         for name in ("channel-edit", "channel-remove", "channel-rotate")
     }
-    addresses["endpoint-accept"] = [
-        reverse("endpoint-accept", args=[fallen.endpoint_args, "parse_success"])
-    ]
+    addresses["endpoint-accept"] = [reverse("endpoint-accept", args=[fallen.slug, "parse_success"])]
     addresses["audit-entry"] = [reverse("audit-entry", args=[AuditEntry.objects.latest("id").pk])]
     addresses["rollout"] = [request.get_absolute_url() for request in requests]
     addresses["rollout-step-back"] = [reverse("rollout-step-back", args=["swapped"])]
