@@ -1,4 +1,4 @@
-"""The vendors served beside other work in the same process, on a free port of this machine."""
+"""Serves an application from a thread of this process, on a local port."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ START_SECONDS = 30
 
 @contextmanager
 def serve_in_background(app: ASGIApp, port: int = 0) -> Iterator[str]:
-    """The address of the application while it is served; 0 takes any free port."""
+    """Serve the application and yield its address; port 0 picks a free one."""
     with socket.create_server(("127.0.0.1", port), backlog=1024) as listener:
         server = uvicorn.Server(
             uvicorn.Config(

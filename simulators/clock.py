@@ -1,4 +1,4 @@
-"""The vendors' own clock: seconds since their story began; it can be moved and sped up."""
+"""The vendors' clock: seconds since time zero. It can be advanced and sped up."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from datetime import datetime
 
 
 class Clock:
-    """Runs `speed` times as fast as its source, from nought, and can be moved forward.
+    """Starts at 0, runs `speed` times as fast as its source, and can be advanced.
 
-    The story begins when the source shows `started`, which is now unless told.
+    Time zero is when the source reads `started`; the default is now.
     """
 
     def __init__(
@@ -22,16 +22,16 @@ class Clock:
     ) -> None:
         self._speed, self._source = speed, source
         self._started = source() if started is None else started
-        self._moved = 0.0
+        self._offset = 0.0
 
     @classmethod
-    def since(cls, began: datetime, *, speed: float = 1) -> Clock:
-        """A clock that goes on where the story stands, however often its process is restarted."""
-        # Not the monotonic clock: that one begins anew with the machine.
-        return cls(speed=speed, source=time.time, started=began.timestamp())
+    def since(cls, start: datetime, *, speed: float = 1) -> Clock:
+        """A clock that keeps its time across restarts of the process."""
+        # Not the monotonic clock: it restarts with the machine.
+        return cls(speed=speed, source=time.time, started=start.timestamp())
 
     def now(self) -> float:
-        return (self._source() - self._started) * self._speed + self._moved
+        return (self._source() - self._started) * self._speed + self._offset
 
     def advance(self, seconds: float) -> None:
-        self._moved += seconds
+        self._offset += seconds

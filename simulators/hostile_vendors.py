@@ -20,7 +20,7 @@ Answer = Callable[[Request], Awaitable[Response]]
 
 
 class RedirectTarget:
-    """Where the redirect leads; counts who follows it."""
+    """The target of the redirect; counts the requests that follow it."""
 
     def __init__(self) -> None:
         self.calls = 0
@@ -47,7 +47,7 @@ def routes() -> list[Route]:
 
 
 class _CutOff(Response):
-    """Promises a thousand bytes, sends some of them and hangs up."""
+    """Announces a thousand bytes, sends some of them and closes the connection."""
 
     @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -89,36 +89,36 @@ async def no_tools(request: Request) -> Response:
 
 
 async def hang(request: Request) -> Response:
-    await _gone(request)
+    await _wait_for_disconnect(request)
     return Response()
 
 
 async def drip(request: Request) -> Response:
-    async def bytes_() -> AsyncIterator[bytes]:
+    async def stream_body() -> AsyncIterator[bytes]:
         while True:
             yield b" "
             await asyncio.sleep(1)
 
-    return StreamingResponse(bytes_(), media_type="application/json")
+    return StreamingResponse(stream_body(), media_type="application/json")
 
 
 async def endless(request: Request) -> Response:
-    async def bytes_() -> AsyncIterator[bytes]:
+    async def stream_body() -> AsyncIterator[bytes]:
         yield b'{"padding": "'
         while True:
             yield b"x" * 65536
             await asyncio.sleep(0)
 
-    return StreamingResponse(bytes_(), media_type="application/json")
+    return StreamingResponse(stream_body(), media_type="application/json")
 
 
 async def huge(request: Request) -> Response:
-    async def bytes_() -> AsyncIterator[bytes]:
+    async def stream_body() -> AsyncIterator[bytes]:
         for _ in range(100):
             yield b"x" * MEGABYTE
 
     headers = {"content-length": str(100 * MEGABYTE)}
-    return StreamingResponse(bytes_(), media_type="application/json", headers=headers)
+    return StreamingResponse(stream_body(), media_type="application/json", headers=headers)
 
 
 async def deep(request: Request) -> Response:
@@ -157,42 +157,44 @@ async def cut(request: Request) -> Response:
 
 
 async def echo_auth(request: Request) -> Response:
-    """A good-looking reply that carries our credential in every spelling, cut in mid word."""
-    echo = _spellings(request)
+    """A valid reply that echoes our credential in every encoding, split inside the key."""
+    echo = _credential_spellings(request)
     body = json.dumps(_reply({"content": echo})).encode()
     middle = body.index(b"Bearer ") + 12
 
-    async def bytes_() -> AsyncIterator[bytes]:
+    async def stream_body() -> AsyncIterator[bytes]:
         yield body[:middle]
         await asyncio.sleep(0.02)
         yield body[middle:]
 
     headers = {"x-request-id": _authorization(request), "server": _authorization(request)}
-    return StreamingResponse(bytes_(), media_type="application/json", headers=headers)
+    return StreamingResponse(stream_body(), media_type="application/json", headers=headers)
 
 
 async def echo_refused(request: Request) -> Response:
-    message = f"Unknown parameter: 'tools' in {_spellings(request)}"
+    message = f"Unknown parameter: 'tools' in {_credential_spellings(request)}"
     return _error(400, message, {"x-request-id": _authorization(request)})
 
 
 async def echo_redirect(request: Request) -> Response:
-    place = f"/hostile/landing/v1/chat/completions?key={quote(_authorization(request), safe='')}"
-    return Response(status_code=302, headers={"location": place})
+    location = f"/hostile/landing/v1/chat/completions?key={quote(_authorization(request), safe='')}"
+    return Response(status_code=302, headers={"location": location})
 
 
 async def echo_call(request: Request) -> Response:
     """A call whose arguments are our credential."""
-    call = await _call(request, {"message": _authorization(request), "tag": _spellings(request)})
+    call = await _tool_call(
+        request, {"message": _authorization(request), "tag": _credential_spellings(request)}
+    )
     return JSONResponse(_reply({"content": None, "tool_calls": [call]}, "tool_calls"))
 
 
 async def hostile_markup(request: Request) -> Response:
     """A valid call full of script, terminal escapes, direction marks, NUL and lone surrogates."""
-    nasty = "<script>alert(1)</script>\x1b[2J\u202egnp.exe\x00\ud800 =1+1 {{7*7}}"
-    call = await _call(request, {"message": nasty, "tag": "alpha"})
-    body = _reply({"content": nasty, "tool_calls": [call]}, "tool_calls")
-    body["model"] = body["system_fingerprint"] = nasty
+    payload = "<script>alert(1)</script>\x1b[2J\u202egnp.exe\x00\ud800 =1+1 {{7*7}}"
+    call = await _tool_call(request, {"message": payload, "tag": "alpha"})
+    body = _reply({"content": payload, "tool_calls": [call]}, "tool_calls")
+    body["model"] = body["system_fingerprint"] = payload
     return Response(json.dumps(body), media_type="application/json")
 
 
@@ -235,9 +237,9 @@ def _reply(message: dict[str, Any], finish: str = "stop") -> dict[str, Any]:
     return {"id": "chatcmpl-1", "object": "chat.completion", "model": "m", "choices": [choice]}
 
 
-async def _call(request: Request, arguments: dict[str, str]) -> dict[str, Any]:
-    asked = json.loads(await request.body())
-    name = asked["tools"][0]["function"]["name"]
+async def _tool_call(request: Request, arguments: dict[str, str]) -> dict[str, Any]:
+    body = json.loads(await request.body())
+    name = body["tools"][0]["function"]["name"]
     function = {"name": name, "arguments": json.dumps(arguments)}
     return {"id": "call_1", "type": "function", "function": function}
 
@@ -246,19 +248,19 @@ def _authorization(request: Request) -> str:
     return request.headers.get("authorization", "")
 
 
-def _spellings(request: Request) -> str:
-    whole = _authorization(request)
-    key = whole.removeprefix("Bearer ")
-    encoded = [base64.b64encode(text.encode()).decode() for text in (whole, key, f"user:{key}")]
-    return " ".join([whole, json.dumps(key), quote(key, safe=""), *encoded])
+def _credential_spellings(request: Request) -> str:
+    header = _authorization(request)
+    key = header.removeprefix("Bearer ")
+    encoded = [base64.b64encode(text.encode()).decode() for text in (header, key, f"user:{key}")]
+    return " ".join([header, json.dumps(key), quote(key, safe=""), *encoded])
 
 
-async def _gone(request: Request) -> None:
+async def _wait_for_disconnect(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
 @cache
 def _bomb() -> bytes:
-    # Gzip members may be strung together: 200 KB on the wire, 200 MB unpacked.
+    # Gzip members can be concatenated: 200 KB on the wire, 200 MB unpacked.
     return gzip.compress(b"\0" * MEGABYTE) * 200

@@ -1,4 +1,4 @@
-"""The vendors asked within one process: no sockets, and times by the event loop's own clock."""
+"""A transport to vendors in the same process: no sockets, timed by the event loop's clock."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from simulators.vendors.http_response import ConnectionDropped
 HTTP_VERSION = "HTTP/1.1"
 
 
-class InProcess(Transport):
-    """Hands each request to an application, wherever its URL points.
+class InProcessTransport(Transport):
+    """Passes every request to one application, whatever host its URL names.
 
-    The times of an answer are those of the running loop, so that in virtual time an answer takes
-    as long as the vendor says, and nobody waits for it.
+    An answer is timed by the running loop: in virtual time it takes as long as the vendor says,
+    without real waiting.
     """
 
     def __init__(self, app: ASGIApp, limits: Limits | None = None) -> None:
@@ -31,34 +31,34 @@ class InProcess(Transport):
 
     @override
     async def send(self, outgoing: WireRequest) -> WireResponse:
-        """Ask the application and take its answer within the limits, or raise a ProbesError."""
-        answer = _Answer(self.limits)
+        """Send the request and return the answer within the limits, or raise a ProbesError."""
+        collector = _ResponseCollector(self.limits)
         try:
             async with asyncio.timeout(self.limits.total_s):
-                await self._app(_scope(outgoing), _receiving(outgoing.body), answer.take)
+                await self._app(_scope(outgoing), _make_receive(outgoing.body), collector.send)
         except TimeoutError as exc:
             message = f"The answer was not complete within {self.limits.total_s:g} s."
-            raise TimedOut(message, Phase.TOTAL, received=answer.so_far()) from exc
+            raise TimedOut(message, Phase.TOTAL, received=collector.response_so_far()) from exc
         except ConnectionDropped as exc:
             message = "The connection was closed before the answer was complete."
-            raise TransportError(message, received=answer.so_far()) from exc
-        incoming = answer.so_far()
+            raise TransportError(message, received=collector.response_so_far()) from exc
+        incoming = collector.response_so_far()
         assert incoming is not None
         self.statuses[incoming.status] += 1
         return incoming
 
 
-class _Answer:
+class _ResponseCollector:
     """What the application has sent so far."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._head: WireResponse | None = None
         self._chunks: list[Chunk] = []
-        self._room = limits.max_bytes
+        self._bytes_left = limits.max_bytes
         self._started = asyncio.get_running_loop().time()
 
-    async def take(self, message: Message) -> None:
+    async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = {name.decode(): value.decode() for name, value in message["headers"]}
             self._head = WireResponse(
@@ -66,11 +66,11 @@ class _Answer:
             )
         elif data := message.get("body"):
             self._chunks.append(Chunk(self._ms(), data))
-            self._room -= len(data)
-            if self._room < 0:
+            self._bytes_left -= len(data)
+            if self._bytes_left < 0:
                 raise TooLarge(f"The answer exceeds the limit of {self._limits.max_bytes} bytes.")
 
-    def so_far(self) -> WireResponse | None:
+    def response_so_far(self) -> WireResponse | None:
         if self._head is None:
             return None
         return replace(self._head, chunks=tuple(self._chunks), total_ms=self._ms())
@@ -95,8 +95,8 @@ def _scope(outgoing: WireRequest) -> Scope:
     }
 
 
-def _receiving(body: bytes) -> Receive:
-    """The request, then silence: this client stays until it has its answer."""
+def _make_receive(body: bytes) -> Receive:
+    """Deliver the request, then nothing: this client never disconnects."""
     messages = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:

@@ -1,4 +1,4 @@
-"""What the command that serves the vendors can be told. Light, for `--help` must not wait."""
+"""Options of the command that serves the vendors. Imports little, to keep `--help` fast."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _SINCE_HELP = "when the stories began, such as 2026-01-31T12:00:00Z (now)"
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add --latency, --speed and --since; a latency of None is the vendors' own."""
-    parser.add_argument("--latency", type=latency, metavar="SECONDS", help=_LATENCY_HELP)
-    parser.add_argument("--speed", type=speed, default=1.0, metavar="N", help=_SPEED_HELP)
-    parser.add_argument("--since", type=since, metavar="TIMESTAMP", help=_SINCE_HELP)
+    parser.add_argument("--latency", type=parse_latency, metavar="SECONDS", help=_LATENCY_HELP)
+    parser.add_argument("--speed", type=parse_speed, default=1.0, metavar="N", help=_SPEED_HELP)
+    parser.add_argument("--since", type=parse_since, metavar="TIMESTAMP", help=_SINCE_HELP)
 
 
-def latency(text: str) -> tuple[float, float]:
-    """`0.1-0.3`, or `0.2` for the same each time."""
+def parse_latency(text: str) -> tuple[float, float]:
+    """A range such as `0.1-0.3`, or one number such as `0.2` for a constant latency."""
     low, dash, high = text.partition("-")
-    least, most = _number(low), _number(high if dash else low)
+    least, most = _parse_number(low), _parse_number(high if dash else low)
     if least is None or most is None or least > most:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a latency; give seconds such as 0.2, or a range such as 0.1-0.3"
@@ -29,9 +29,9 @@ def latency(text: str) -> tuple[float, float]:
     return least, most
 
 
-def speed(text: str) -> float:
+def parse_speed(text: str) -> float:
     """A number above 0."""
-    number = _number(text)
+    number = _parse_number(text)
     if not number:
         raise argparse.ArgumentTypeError(
             f"{text!r} is not a speed; give a number above 0, such as 3600 for an hour a second"
@@ -39,8 +39,8 @@ def speed(text: str) -> float:
     return number
 
 
-def since(text: str) -> datetime:
-    """A moment in ISO 8601; in UTC where it names no zone."""
+def parse_since(text: str) -> datetime:
+    """An ISO 8601 timestamp, in UTC unless it names a zone."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as exc:
@@ -50,7 +50,7 @@ def since(text: str) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     try:
         number = float(text)
     except ValueError:

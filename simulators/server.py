@@ -1,4 +1,4 @@
-"""All simulated vendors behind one port, plain, with switches, or as the stories tell."""
+"""All simulated vendors on one port: healthy, with fault switches, or following a story."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from simulators.vendors.registry import SPECS
 from simulators.vendors.vendor import LATENCY, Vendor
 
 DEFAULT_PORT = 8900
-MAX_SWITCHED = 1_000
+MAX_SWITCHED_APPS = 1_000
 
 
 def build_app(
@@ -36,32 +36,37 @@ def build_app(
     clock: Clock | None = None,
     faults: Mapping[str, Fault] = FAULTS,
 ) -> Starlette:
-    """All vendors, each under its own path, with fresh state; the clock is theirs alone."""
+    """All vendors, each under its own path, with fresh state and one clock."""
     clock = clock or Clock()
 
-    def vendors(switches: str) -> list[BaseRoute]:
-        return _vendors(read_switches(switches, faults), clock, latency)
+    def build_routes(switches: str) -> list[BaseRoute]:
+        return _build_vendor_routes(read_switches(switches, faults), clock, latency)
 
     return Starlette(
         routes=[
-            Route("/healthz", _health),
+            Route("/healthz", _show_health),
             Route("/_clock", _clock_page(clock), methods=["GET", "POST"]),
-            *vendors(""),
-            Mount("/with/{switches}", _Switched(vendors, lambda switches: switches)),
-            Mount("/stories/{switches}", _Switched(vendors, lambda name: STORIES[name].switches)),
+            *build_routes(""),
+            Mount("/with/{switches}", _SwitchedVendors(build_routes, lambda switches: switches)),
+            Mount(
+                "/stories/{switches}",
+                _SwitchedVendors(build_routes, lambda name: STORIES[name].switches),
+            ),
             Mount("/hostile", routes=hostile_vendors.routes()),
         ]
     )
 
 
-class _Switched:
-    """The vendors with the switches that stand in the address."""
+class _SwitchedVendors:
+    """The vendors with the fault switches in the path."""
 
     def __init__(
-        self, vendors: Callable[[str], list[BaseRoute]], meant: Callable[[str], str]
+        self, build_routes: Callable[[str], list[BaseRoute]], to_switches: Callable[[str], str]
     ) -> None:
-        # A vendor counts what it was asked, so the same address must meet the same one.
-        self.app = lru_cache(MAX_SWITCHED)(lambda text: Starlette(routes=vendors(meant(text))))
+        # A vendor counts its requests, so the same address must reach the same instance.
+        self.app = lru_cache(MAX_SWITCHED_APPS)(
+            lambda text: Starlette(routes=build_routes(to_switches(text)))
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         app: ASGIApp
@@ -75,7 +80,7 @@ class _Switched:
         await app(scope, receive, send)
 
 
-def _vendors(
+def _build_vendor_routes(
     switches: Sequence[FaultSwitch], clock: Clock, latency: tuple[float, float]
 ) -> list[BaseRoute]:
     vendors = [
@@ -93,12 +98,12 @@ def _vendors(
     ]
 
 
-async def _health(request: Request) -> Response:
+async def _show_health(request: Request) -> Response:
     return JSONResponse({"status": "ok"})
 
 
 def _clock_page(clock: Clock) -> Callable[[Request], object]:
-    async def page(request: Request) -> Response:
+    async def show_clock(request: Request) -> Response:
         if request.method == "POST":
             try:
                 seconds = float((await request.json())["advance"])
@@ -108,7 +113,7 @@ def _clock_page(clock: Clock) -> Callable[[Request], object]:
             clock.advance(seconds)
         return JSONResponse({"now": clock.now()})
 
-    return page
+    return show_clock
 
 
 def serve(
@@ -119,7 +124,7 @@ def serve(
     speed: float = 1,
     since: datetime | None = None,
 ) -> int:
-    """Serve until a signal comes. Returns 1 where the address cannot be had."""
+    """Serve until a signal arrives. Returns 1 if the address is not available."""
     try:
         listener = socket.create_server((host, port), backlog=1024)
     except OSError as exc:
@@ -128,12 +133,12 @@ def serve(
     clock = Clock.since(since, speed=speed) if since else Clock(speed=speed)
     config = uvicorn.Config(
         build_app(latency=latency, clock=clock),
-        # Hostile answers break off on purpose; uvicorn would report each of them.
+        # Hostile answers break the connection on purpose; uvicorn would log each of them.
         log_level="critical",
         access_log=False,
         server_header=False,
         lifespan="off",
-        # Answers that never end must not hold up the stop.
+        # Endless answers must not delay the shutdown.
         timeout_graceful_shutdown=1,
     )
     with listener, contextlib.suppress(KeyboardInterrupt):

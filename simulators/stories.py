@@ -1,4 +1,4 @@
-"""Vendors whose health changes in time: what the demo shows, and what detection must find."""
+"""Vendors whose health changes over time: shown in the demo, and found by detection."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ DAY = 24 * HOUR
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """Served under `/stories/<name>`; any vendor can play in it, `vendor` is the one meant."""
+    """Served under `/stories/<name>`. The switches fit any vendor; `vendor` is the intended one."""
 
     name: str
-    tells: str
+    description: str
     vendor: str
     model: str
     switches: str = ""

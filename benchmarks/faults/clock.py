@@ -61,7 +61,7 @@ def run() -> int:
 
 
 def _begin(stack: Stack) -> None:
-    database_faults.faster_clock(stack)
+    database_faults.speed_up_clock(stack)
     stack.wake(24, milliseconds=20, at_once=2)
     cap = {"PROVIDER_RUNS": str(CAP)}
     for name in ("one", "two"):

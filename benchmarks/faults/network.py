@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from benchmarks.faults.report import Missing, Report, clock, main, program, scratch, wait_for
 from tests.faults import database_faults
 from tests.faults.invariants import ALWAYS, overdue, starved
-from tests.faults.processes import Group
+from tests.faults.processes import ProcessGroup
 from tests.faults.proxy import Cable
 from tests.faults.recording_vendor import running_vendor
 from tests.faults.row_watch import Watch
@@ -49,7 +49,7 @@ def run() -> int:
         Cable(servers.store.port, host=TO_STORE[1]) as broker,
         Watch(stack.url) as watch,
     ):
-        database_faults.faster_clock(stack)
+        database_faults.speed_up_clock(stack)
         stack.env |= LEASE
         stack.wake(8, milliseconds=400)
         far = _far_worker(ip, stack, store.port, broker.port)
@@ -59,8 +59,8 @@ def run() -> int:
         return report.finish(stack, watch, ALWAYS)
 
 
-def _cut(report: Report, ip: Path, stack: Stack, far: Group) -> None:
-    report.check("The far worker took runs.", wait_for(lambda: far.said("run ended"), "", 60))
+def _cut(report: Report, ip: Path, stack: Stack, far: ProcessGroup) -> None:
+    report.check("The far worker took runs.", wait_for(lambda: far.has_logged("run ended"), "", 60))
     held = wait_for(lambda: _held_by(stack, far), "the far worker holds a run", 60)
     report.check("It was in the middle of one.", held)
     runs = _held_by(stack, far)
@@ -83,7 +83,7 @@ def _cut(report: Report, ip: Path, stack: Stack, far: Group) -> None:
     report.check("No lease was left behind.", left)
 
 
-def _held_by(stack: Stack, far: Group) -> list[int]:
+def _held_by(stack: Stack, far: ProcessGroup) -> list[int]:
     held = stack.sql(
         "SELECT id, lease_owner FROM dashboard_run WHERE state = 'running' AND done BETWEEN 1 AND 6"
     )
@@ -97,9 +97,9 @@ def _group_of(pid: int) -> int:
         return 0
 
 
-def _far_worker(ip: Path, stack: Stack, store_port: int, broker_port: int) -> Group:
+def _far_worker(ip: Path, stack: Stack, store_port: int, broker_port: int) -> ProcessGroup:
     broker = urlsplit(stack.env["REDIS_URL"])
-    env = stack.through(store_port, TO_STORE[1])
+    env = stack.database_env(store_port, TO_STORE[1])
     env["REDIS_URL"] = f"redis://:{broker.password}@{TO_STORE[1]}:{broker_port}{broker.path}"
     return stack.worker("far", prefix=[str(ip), "netns", "exec", SPACE], env=env)
 

@@ -43,15 +43,15 @@ def run() -> int:
         _pooler(bouncer, stack) as port,
         Watch(stack.url) as watch,
     ):
-        database_faults.faster_clock(stack)
-        database_faults.slower_start(stack)
-        database_faults.slower_finish(stack)
+        database_faults.speed_up_clock(stack)
+        database_faults.slow_down_start(stack)
+        database_faults.slow_down_finish(stack)
         stack.wake(20, milliseconds=20, at_once=2)
-        direct, stack.env = stack.env, {**stack.env, **stack.through(port)}
+        direct, stack.env = stack.env, {**stack.env, **stack.database_env(port)}
         chaos = Chaos(stack, seed=13)
-        chaos.beats(2)
-        chaos.strike_until(KILLS, {})
-        chaos.calm()
+        chaos.start_beats(2)
+        chaos.kill_until(KILLS, {})
+        chaos.recover()
         since = clock(stack)
         report.say(f"{chaos.kills.total()} kills behind a pooler of {SESSIONS} sessions")
         left = wait_for(
@@ -92,7 +92,7 @@ def _pooler(program: Path, stack: Stack) -> Iterator[int]:
     )
     process = Process(command)
     try:
-        url = stack.through(port)["DATABASE_URL"]
+        url = stack.database_env(port)["DATABASE_URL"]
         assert not wait_for(lambda: _answers(url), "the pooler answers", 20)
         yield port
     finally:
@@ -127,7 +127,7 @@ def _too_many(stack: Stack) -> str:
 
 def _errors(stack: Stack) -> str:
     signs = ("prepared statement", "cursor", "does not exist", "ProgrammingError")
-    found = [sign for sign in signs for group in stack.groups if group.said(sign)]
+    found = [sign for sign in signs for group in stack.groups if group.has_logged(sign)]
     return ", ".join(sorted(set(found)))
 
 

@@ -62,8 +62,8 @@ class Report:
             self.check(str(check.__doc__), violations(stack.url, [check]))
         self.check(
             f"Nothing stored was changed, no endpoint had two runs, no provider more than its "
-            f"cap ({watch.looks} looks, at most {watch.most_at_once} at once).",
-            watch.found,
+            f"cap ({watch.samples} looks, at most {watch.most_at_once} at once).",
+            watch.violations,
         )
         counted: list[tuple[Any, ...]] = stack.sql(
             "SELECT state, count(*) FROM dashboard_run GROUP BY 1 ORDER BY 1"

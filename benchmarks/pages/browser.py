@@ -30,10 +30,10 @@ READY = """() => {
 def interactive_ms(databases: list[str], session: str, path: str) -> list[float] | None:
     """The median for each of the databases, by turns; None where there is no browser."""
     with sync_playwright() as playwright:
-        found = chromium.find(playwright)
+        found = chromium.find_browser(playwright)
         if found is None:
             return None
-        browser = chromium.launch(playwright, found)
+        browser = chromium.launch_browser(playwright, found)
         with ExitStack() as servers:
             urls = [servers.enter_context(_serving(database)) for database in databases]
             taken = [[_loaded(browser, url, session, path) for url in urls] for _ in range(LOADS)]

@@ -125,8 +125,8 @@ def _safe_path_at_once(answer: Answer, request: VendorRequest) -> Answer:
     return replace(answer, tool_requests=tool_requests)
 
 
-def _fault(name: str, shows: str, hooks: FaultHooks) -> Fault:
-    return Fault(name, "", shows, lambda value: hooks)
+def _fault(name: str, symptom: str, hooks: FaultHooks) -> Fault:
+    return Fault(name, "", symptom, lambda value: hooks)
 
 
 SUITE_FAULTS = (

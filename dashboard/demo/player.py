@@ -19,7 +19,7 @@ from probes.outcomes import Attempt, Outcome
 from probes.suite import plan_trials
 from simulators import virtual_time
 from simulators.clock import Clock
-from simulators.in_process import InProcess
+from simulators.in_process import InProcessTransport
 from simulators.server import build_app
 
 JITTER = 0.1
@@ -78,7 +78,7 @@ class _EndpointPlayback:
     async def play(self, emit: Callable[[SimulatedRun], None]) -> None:
         clock = Clock(source=asyncio.get_running_loop().time, started=0)
         clock.advance((self._span.first - self._span.began).total_seconds())
-        async with InProcess(build_app(clock=clock)) as transport:
+        async with InProcessTransport(build_app(clock=clock)) as transport:
             await _wait(FIRST_RUN_AFTER + FIRST_RUN_WITHIN * self._rng.random())
             while self._now() < self._span.until:
                 run = await self._play_run(transport)
@@ -86,7 +86,7 @@ class _EndpointPlayback:
                 wait = self._schedule.record_run(run.attempts, run.suite, ended=run.at + run.took)
                 await _wait(wait if run.has_no_verdict else wait * self._jitter())
 
-    async def _play_run(self, transport: InProcess) -> SimulatedRun:
+    async def _play_run(self, transport: InProcessTransport) -> SimulatedRun:
         at = self._now()
         engine = await fingerprint.read_engine(self._target, transport)
         trigger = self._schedule.next_trigger(engine)
@@ -98,7 +98,7 @@ class _EndpointPlayback:
         return SimulatedRun(slug, at, trigger, suite, seed, engine, attempts, took, every)
 
     async def _play_attempts(
-        self, suite: str, seed: int, transport: InProcess
+        self, suite: str, seed: int, transport: InProcessTransport
     ) -> tuple[Attempt, ...]:
         # All attempts of a run start together and then wait for a free slot.
         started_at = self._now()

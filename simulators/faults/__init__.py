@@ -1,3 +1,3 @@
-"""What can go wrong at a vendor, as switches. A new fault is an entry in `registry.py`."""
+"""Faults of vendors, as switches. `registry.py` lists the families that hold them."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a prober finds where no call ever arrives."""
+"""Effects of faults under which no call arrives."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from probes.messages import JSON
 from probes.outcomes import Metric
 from simulators.faults.fault import Effect
 
-# An answer to an error owes a call as well.
+# The answer to an error must be a call as well.
 SILENCE: Mapping[Metric, float] = MappingProxyType(
     {Metric.PARSE_SUCCESS: 1, Metric.REPAIR_SUCCESS: 1}
 )
@@ -25,7 +25,7 @@ NO_CALLS: Mapping[str, JSON] = MappingProxyType(
     }
 )
 SILENT = Effect(SILENCE, NO_CALLS)
-# What can be said of a vendor that never gives an answer.
+# The capabilities of a vendor that never answers.
 NOTHING_KNOWN: Mapping[str, JSON] = MappingProxyType(
     {
         "schema_level": "unknown",

@@ -1,4 +1,4 @@
-"""A fault: what goes wrong, at which stage, and what a correct prober must find then."""
+"""A fault: what goes wrong, at which stage, and what a correct prober must find."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ CHAT = frozenset({"openai"})
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a fault does to the truth about a vendor while it acts on every answer.
+    """How a fault that acts on every answer changes the truth about a vendor.
 
-    `metrics` is the share of a metric's trials that go badly by it, None where that depends on
-    what is asked; `fields` are capabilities.
+    `metrics` is the share of a metric's trials that fail, None where it depends on the request;
+    `fields` are capabilities.
     """
 
     metrics: Mapping[Metric, float | None] = field(default_factory=dict)
@@ -30,9 +30,9 @@ class Fault:
     """An entry of the registry. `make` gets the switch's own `value`, or None."""
 
     name: str
-    row: str  # of the failure zoo (Z19), of the stream deviations (D2), or "" for plain trouble
-    shows: str  # what a client sees, in a line
+    row: str  # of the failure zoo (Z19), of the stream deviations (D2), or "" for neither
+    symptom: str  # what a client sees, in one line
     make: Callable[[float | None], FaultHooks]
     formats: frozenset[str] = EVERY_FORMAT
     effect: Effect = Effect()
-    value: str = ""  # what the switch's value means, where it takes one
+    value: str = ""  # what the switch's value means, if it takes one

@@ -1,4 +1,4 @@
-"""When a fault acts: how often, from when on, growing, coming and going."""
+"""When a fault acts: probability, start, end, ramp and repetition."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class FaultSchedule:
-    """Times are seconds since the vendors started. `lasts` of every `every` seconds it is on."""
+    """Times are seconds since the vendors started. Active for `lasts` of every `every` seconds."""
 
     p: float = 1
     seed: int = 0
@@ -19,7 +19,7 @@ class FaultSchedule:
     lasts: float = 0
 
     def share(self, now: float) -> float:
-        """The share of answers that go wrong at that time."""
+        """The share of answers that the fault affects at that time."""
         age = now - self.start
         if age < 0 or (self.end is not None and now >= self.end):
             return 0
@@ -27,7 +27,7 @@ class FaultSchedule:
             return 0
         return self.p * min(age / self.ramp, 1) if self.ramp else self.p
 
-    def acts(self, now: float, dice: str) -> bool:
-        """Whether it acts on one answer; the same dice fall the same way."""
+    def acts(self, now: float, key: str) -> bool:
+        """Whether the fault acts on one answer; the same key gives the same result."""
         share = self.share(now)
-        return share >= 1 or random.Random(f"{self.seed}/{dice}").random() < share
+        return share >= 1 or random.Random(f"{self.seed}/{key}").random() < share

@@ -1,4 +1,4 @@
-"""A fault that is switched on, and how switches are written in an address."""
+"""A fault that is switched on, and the syntax of switches in a URL."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ OPTIONS = ("p", "seed", "from", "until", "ramp", "every", "for", "value")
 
 
 class SwitchError(ValueError):
-    """Switches that cannot be read, and why."""
+    """Switches that cannot be parsed, and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class FaultSwitch:
-    """A fault, the times at which it acts, and the hooks that carry it out."""
+    """A fault, its schedule, and the hooks that implement it."""
 
     fault: Fault
     schedule: FaultSchedule
     hooks: FaultHooks
 
-    def acts(self, now: float, dice: str) -> bool:
-        return self.schedule.acts(now, f"{self.fault.name}/{dice}")
+    def acts(self, now: float, key: str) -> bool:
+        return self.schedule.acts(now, f"{self.fault.name}/{key}")
 
 
 def read_switches(text: str, faults: Mapping[str, Fault]) -> tuple[FaultSwitch, ...]:
-    """`leak-hermes,p=0.3,seed=7+rate-limit,from=60` as switches, in their order."""
+    """Parse `leak-hermes,p=0.3,seed=7+rate-limit,from=60` into switches, in order."""
     return tuple(_read_switch(item, faults) for item in text.split("+") if item)
 
 
@@ -43,23 +43,25 @@ def _read_switch(text: str, faults: Mapping[str, Fault]) -> FaultSwitch:
     value = options.pop("value", None)
     if value is not None and not fault.value:
         raise SwitchError(f"{name} takes no value.")
-    return FaultSwitch(fault, _schedule_of(options), fault.make(value))
+    return FaultSwitch(fault, _build_schedule(options), fault.make(value))
 
 
 def _read_option(pair: str) -> tuple[str, float]:
-    key, _, number = pair.partition("=")
-    if key not in OPTIONS:
-        raise SwitchError(f"There is no option {key!r}; there are {', '.join(OPTIONS)}.")
+    option, _, number = pair.partition("=")
+    if option not in OPTIONS:
+        raise SwitchError(f"There is no option {option!r}; there are {', '.join(OPTIONS)}.")
     try:
         value = float(number)
     except ValueError:
         value = math.nan
-    if not math.isfinite(value) or value < 0 or (key == "p" and value > 1):
-        raise SwitchError(f"{number!r} is no good {key}: a number from 0 on is wanted, p up to 1.")
-    return key, value
+    if not math.isfinite(value) or value < 0 or (option == "p" and value > 1):
+        raise SwitchError(
+            f"{number!r} is no good {option}: a number from 0 on is wanted, p up to 1."
+        )
+    return option, value
 
 
-def _schedule_of(options: Mapping[str, float]) -> FaultSchedule:
+def _build_schedule(options: Mapping[str, float]) -> FaultSchedule:
     return FaultSchedule(
         p=options.get("p", 1),
         seed=int(options.get("seed", 0)),

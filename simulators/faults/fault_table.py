@@ -1,4 +1,4 @@
-"""The faults and the stories as tables for people."""
+"""The faults and the stories as Markdown tables."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ STORY_HEAD = "| story | what happens | vendor and model | switches |"
 
 
 def fault_table() -> str:
-    """One row for each fault, in Markdown."""
-    return _table(FAULT_HEAD, [_fault(fault) for fault in FAULTS.values()])
+    """One row per fault."""
+    return _table(FAULT_HEAD, [_fault_row(fault) for fault in FAULTS.values()])
 
 
 def story_table() -> str:
-    """One row for each story, in Markdown."""
-    return _table(STORY_HEAD, [_story(story) for story in STORIES.values()])
+    """One row per story."""
+    return _table(STORY_HEAD, [_story_row(story) for story in STORIES.values()])
 
 
 def _table(head: str, rows: list[str]) -> str:
     return "\n".join([head, "|" + "---|" * (head.count("|") - 1), *rows])
 
 
-def _fault(fault: Fault) -> str:
+def _fault_row(fault: Fault) -> str:
     formats = "all" if fault.formats == EVERY_FORMAT else ", ".join(sorted(fault.formats))
-    shows = fault.shows.replace("|", "\\|").replace("<", "&lt;")
-    return f"| `{fault.name}` | {fault.row} | {shows} | {formats} | {fault.value} |"
+    symptom = fault.symptom.replace("|", "\\|").replace("<", "&lt;")
+    return f"| `{fault.name}` | {fault.row} | {symptom} | {formats} | {fault.value} |"
 
 
-def _story(story: Story) -> str:
+def _story_row(story: Story) -> str:
     switches = f"`{story.switches}`" if story.switches else "none"
-    return f"| `{story.name}` | {story.tells} | `{story.vendor}`, `{story.model}` | {switches} |"
+    return (
+        f"| `{story.name}` | {story.description} | `{story.vendor}`, `{story.model}` | {switches} |"
+    )

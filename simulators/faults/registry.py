@@ -1,4 +1,4 @@
-"""Every fault that a vendor can be given, by name."""
+"""Every fault that a vendor can have, by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a vendor swaps without a word: its chat template, engine, model echo, fingerprint, route."""
+"""Silent changes of a vendor: chat template, engine, model echo, fingerprint, route."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NEW_TEMPLATE = (
 
 @dataclass(frozen=True, slots=True)
 class SpecChange(FaultHooks):
-    """Another Spec serves."""
+    """Changes the vendor's Spec."""
 
     change: Callable[[Spec], Spec]
 
@@ -30,15 +30,17 @@ class SpecChange(FaultHooks):
         return self.change(spec)
 
 
-def _fault(name: str, row: str, shows: str, change: Callable[[Spec], Spec]) -> Fault:
+def _fault(name: str, row: str, symptom: str, change: Callable[[Spec], Spec]) -> Fault:
     hooks = SpecChange(change)
-    return Fault(name, row, shows, lambda value: hooks)
+    return Fault(name, row, symptom, lambda value: hooks)
 
 
-def _strict(spec: Spec) -> Spec:
-    """The same names in front of models that think and want all of it back."""
+def _require_reasoning(spec: Spec) -> Spec:
+    """The same model names, with models that think and require all reasoning to be replayed."""
     models = {
-        name: replace(model, thinks=ThinkingMode.UNLESS_DISABLED, replay=ReplayDuty.ALL_TURNS)
+        name: replace(
+            model, thinking_mode=ThinkingMode.UNLESS_DISABLED, replay=ReplayDuty.ALL_TURNS
+        )
         for name, model in spec.models.items()
     }
     fingerprint = replace(spec.style, fingerprint="fp_rerouted02")
@@ -74,6 +76,6 @@ FAULTS = (
         "route-strict",
         "Z02",
         "a re-route to a host whose models think and want the reasoning of every tool turn back",
-        _strict,
+        _require_reasoning,
     ),
 )

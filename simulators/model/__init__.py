@@ -1,3 +1,3 @@
-"""How the small model inside reads a prompt: which tools it asks for, and with which values."""
+"""How the simulated model reads a prompt: which tools it requests, and with which values."""
 
 from __future__ import annotations

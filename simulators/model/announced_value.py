@@ -1,4 +1,4 @@
-"""A value that its sentence announces: `the following text, please:` and then the text."""
+"""Values announced by a sentence, such as `the following text, please:` and then the text."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from itertools import islice
 from simulators.model.quotes import find_closing_quote
 from simulators.model.schema_values import QUOTES
 
-MAX_PLACES = 50
-# On the same line only where the sentence says that something follows; below it, always.
+MAX_MATCHES = 50
+# On the same line only if the sentence says that something follows; on the next line, always.
 _BELOW = re.compile(r"[^\n.!?\"“«]{0,200}?:[ \t]*\n\s*")
 _BESIDE = re.compile(
     r"[^\n.!?:\"“«]{0,80}?\b(?:this|these|following|below)\b[^\n.!?:\"“«]{0,80}:[ \t]+"
@@ -20,15 +20,15 @@ _INDENTED = re.compile(r"\n[ \t]*\n(?: {2,}|\t)(\S[^\n]*)")
 
 @dataclass(frozen=True, slots=True)
 class AnnouncedValue:
-    """A value and where it stands."""
+    """A value and its position in the text."""
 
     start: int
     end: int
-    said: str
+    text: str
 
 
 def find_announced_value(text: str, begin: int) -> AnnouncedValue | None:
-    """The value that the sentence going on at this place announces."""
+    """The value that is announced by the sentence continuing at `begin`."""
     head = _BELOW.match(text, begin) or _BESIDE.match(text, begin)
     if head is None or head.end() == len(text):
         return None
@@ -41,14 +41,14 @@ def find_announced_value(text: str, begin: int) -> AnnouncedValue | None:
     return AnnouncedValue(head.end(), head.end() + len(line), line.removeprefix("> ").strip())
 
 
-def find_only_announced_value(text: str) -> list[str]:
-    """Every value that is announced without a word on what it is for."""
-    found = []
-    places = re.finditer(r"\b(?=(?:this|these|following|below)\b)", text, re.I)
-    for match in islice(places, MAX_PLACES):
-        value = find_announced_value(text, match.start())
-        if value is not None and value.said not in found:
-            found.append(value.said)
-        elif value is None and (block := _INDENTED.search(text, match.end())):
-            found.append(block.group(1).rstrip())
-    return found
+def find_announced_texts(text: str) -> list[str]:
+    """Every announced value, whatever property it is for."""
+    values = []
+    matches = re.finditer(r"\b(?=(?:this|these|following|below)\b)", text, re.I)
+    for match in islice(matches, MAX_MATCHES):
+        announced = find_announced_value(text, match.start())
+        if announced is not None and announced.text not in values:
+            values.append(announced.text)
+        elif announced is None and (block := _INDENTED.search(text, match.end())):
+            values.append(block.group(1).rstrip())
+    return values

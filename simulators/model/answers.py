@@ -1,4 +1,4 @@
-"""The simulated model: it knows only the request, and answers by reading it."""
+"""The simulated model: it knows only the request and answers from its text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _IN_ORDER = re.compile(
     r"|when you have|one (?:after|by|at)|wait for|sequentially|finally)\b",
     re.I,
 )
-_REFERS = re.compile(
+_REFERENCE = re.compile(
     r"^(?:the|that|this|its|whatever)\b.*\b(?:result|token|nonce|code|value|answer|output|number|sum"
     r"|secret|key|received|returned|returns|got|gave|gives|said|says|comes back|came back)\b",
     re.I | re.S,
@@ -53,48 +53,56 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """A call that was made for the present question, and its result."""
+    """A call made for the current question, and its result."""
 
     call: ToolCall
     result: ToolResult
 
 
 def answer_request(call: ModelCall) -> Answer:
-    """The answer to a request, from the request alone."""
-    question, since = _question(call)
-    steps = _steps(since)
+    """Answer a request from the request alone."""
+    question, later_turns = _read_question(call)
+    steps = _read_steps(later_turns)
     if call.tool_choice == NONE or not call.tools:
-        return _in_words(question, steps, call)
+        return _answer_in_text(question, steps, call)
     tool_requests = [
-        _settled(tool_request, steps) for tool_request in read_tool_requests(question, call.tools)
+        _fill_arguments(tool_request, steps)
+        for tool_request in read_tool_requests(question, call.tools)
     ]
-    todo = [*_repairs(steps, since, call.tools), *_pending(tool_requests, steps)]
-    forced = _forced(question, call)
+    todo = [
+        *_repair_requests(steps, later_turns, call.tools),
+        *_pending_requests(tool_requests, steps),
+    ]
+    forced = _forced_request(question, call)
     if forced is not None:
         todo = [tool_request for tool_request in todo if tool_request.tool == forced.tool] or [
             forced
         ]
     elif call.tool_choice is not None and call.tool_choice.mode == "required":
-        todo = todo or tool_requests or [_whole(force_tool_request(question, call.tools[0]))]
+        todo = (
+            todo
+            or tool_requests
+            or [_with_required_arguments(force_tool_request(question, call.tools[0]))]
+        )
     if not todo:
-        return _in_words(question, steps, call)
-    if call.parallel is False or forced is not None or _in_order(question):
+        return _answer_in_text(question, steps, call)
+    if call.parallel is False or forced is not None or _is_sequential(question):
         todo = todo[:1]
     names = ", ".join(tool_request.tool.name for tool_request in todo)
     after = " I have seen the results so far." if steps else ""
     return Answer(f"The user wants something done.{after} I should use {names}.", "", tuple(todo))
 
 
-def _question(call: ModelCall) -> tuple[str, Sequence[Turn]]:
-    """The user's last request, and what happened since."""
+def _read_question(call: ModelCall) -> tuple[str, Sequence[Turn]]:
+    """The user's last request, and the turns after it."""
     places = [i for i, turn in enumerate(call.turns) if turn.role is Role.USER and _text(turn)]
     if not places:
         return "", call.turns
     last = places[-1]
     text = _text(call.turns[last])
-    remark = last > 0 and call.turns[last - 1].role is Role.TOOL
-    if remark and len(places) > 1 and not read_tool_requests(text, call.tools):
-        # Words beside the results of the calls belong to the question that led to them.
+    is_remark = last > 0 and call.turns[last - 1].role is Role.TOOL
+    if is_remark and len(places) > 1 and not read_tool_requests(text, call.tools):
+        # Text next to tool results belongs to the question that led to the calls.
         return f"{_text(call.turns[places[-2]])}\n{text}", call.turns[places[-2] + 1 :]
     return text, call.turns[last + 1 :]
 
@@ -103,7 +111,7 @@ def _text(turn: Turn) -> str:
     return "\n".join(part.text for part in turn.parts if isinstance(part, Text))
 
 
-def _steps(turns: Sequence[Turn]) -> list[_Step]:
+def _read_steps(turns: Sequence[Turn]) -> list[_Step]:
     waiting: dict[str, ToolCall] = {}
     steps = []
     for turn in turns:
@@ -116,17 +124,19 @@ def _steps(turns: Sequence[Turn]) -> list[_Step]:
     return steps
 
 
-def _settled(tool_request: ToolRequest, steps: Sequence[_Step]) -> ToolRequest:
+def _fill_arguments(tool_request: ToolRequest, steps: Sequence[_Step]) -> ToolRequest:
     """Fill in the required arguments, and those that refer to an earlier result."""
-    good = [step for step in steps if not is_failure(step.result)]
+    successes = [step for step in steps if not is_failure(step.result)]
     arguments = {
-        name: _from_result(value, good[-1].result, tool_request.tool, name) if good else value
+        name: _resolve_reference(value, successes[-1].result, tool_request.tool, name)
+        if successes
+        else value
         for name, value in tool_request.arguments.items()
     }
-    return _whole(replace(tool_request, arguments=arguments))
+    return _with_required_arguments(replace(tool_request, arguments=arguments))
 
 
-def _whole(tool_request: ToolRequest) -> ToolRequest:
+def _with_required_arguments(tool_request: ToolRequest) -> ToolRequest:
     schema = tool_request.tool.schema or {}
     rules = properties(schema, schema)
     added = {
@@ -137,8 +147,8 @@ def _whole(tool_request: ToolRequest) -> ToolRequest:
     return replace(tool_request, arguments={**tool_request.arguments, **added})
 
 
-def _from_result(value: JSON, result: ToolResult, tool: ToolSpec, name: str) -> JSON:
-    if not isinstance(value, str) or not _REFERS.match(value):
+def _resolve_reference(value: JSON, result: ToolResult, tool: ToolSpec, name: str) -> JSON:
+    if not isinstance(value, str) or not _REFERENCE.match(value):
         return value
     schema = tool.schema or {}
     return convert_value(
@@ -147,7 +157,7 @@ def _from_result(value: JSON, result: ToolResult, tool: ToolSpec, name: str) -> 
 
 
 def _main_value(content: str, phrase: str) -> str:
-    """The part of a result that a phrase means."""
+    """The part of a result that a phrase refers to."""
     try:
         body: JSON = json.loads(content)
     except (ValueError, RecursionError):
@@ -158,15 +168,15 @@ def _main_value(content: str, phrase: str) -> str:
     return body if isinstance(body, str) else json.dumps(body)
 
 
-def _repairs(
-    steps: Sequence[_Step], since: Sequence[Turn], tools: Sequence[ToolSpec]
+def _repair_requests(
+    steps: Sequence[_Step], later_turns: Sequence[Turn], tools: Sequence[ToolSpec]
 ) -> list[ToolRequest]:
-    """New tries for the calls of the last round that failed."""
-    last = {result.call_id for turn in since[-1:] for result in turn.results}
-    if since and since[-1].role is Role.TOOL:
-        rounds = [i for i, turn in enumerate(since) if turn.role is Role.ASSISTANT]
+    """Retries of the failed calls of the last round."""
+    last = {result.call_id for turn in later_turns[-1:] for result in turn.results}
+    if later_turns and later_turns[-1].role is Role.TOOL:
+        rounds = [i for i, turn in enumerate(later_turns) if turn.role is Role.ASSISTANT]
         begin = rounds[-1] if rounds else 0
-        last = {result.call_id for turn in since[begin:] for result in turn.results}
+        last = {result.call_id for turn in later_turns[begin:] for result in turn.results}
     known = {tool.name: tool for tool in tools}
     tool_requests = []
     for step in steps:
@@ -174,30 +184,33 @@ def _repairs(
             continue
         tool = known[step.call.name]
         arguments = repair_arguments(step.call, step.result, tool)
-        same = sum(_same(other.call, tool.name, arguments) for other in steps)
+        repeats = sum(_is_same_call(other.call, tool.name, arguments) for other in steps)
         tries = sum(other.call.name == tool.name for other in steps if is_failure(other.result))
-        if may_retry(step.result) and same < 2 and tries < MAX_TRIES:
+        if may_retry(step.result) and repeats < 2 and tries < MAX_TRIES:
             tool_requests.append(ToolRequest(tool, arguments))
     return tool_requests
 
 
-def _same(call: ToolCall, name: str, arguments: Mapping[str, JSON]) -> bool:
+def _is_same_call(call: ToolCall, name: str, arguments: Mapping[str, JSON]) -> bool:
     return call.name == name and dict(call.input) == dict(arguments)
 
 
-def _pending(tool_requests: Sequence[ToolRequest], steps: Sequence[_Step]) -> list[ToolRequest]:
+def _pending_requests(
+    tool_requests: Sequence[ToolRequest], steps: Sequence[_Step]
+) -> list[ToolRequest]:
     """Return the tool requests for which no call has been made."""
     made = [step.call for step in steps]
     pending = []
     for tool_request in tool_requests:
         exact = next(
-            (c for c in made if _same(c, tool_request.tool.name, tool_request.arguments)), None
+            (c for c in made if _is_same_call(c, tool_request.tool.name, tool_request.arguments)),
+            None,
         )
         if exact is not None:
             made.remove(exact)
         else:
             pending.append(tool_request)
-    # A call that was corrected, or whose argument came out of a result, also counts.
+    # A call that was corrected, or whose argument came from a result, also counts.
     rest = []
     for tool_request in pending:
         alike = next(
@@ -210,25 +223,27 @@ def _pending(tool_requests: Sequence[ToolRequest], steps: Sequence[_Step]) -> li
     return rest
 
 
-def _forced(question: str, call: ModelCall) -> ToolRequest | None:
+def _forced_request(question: str, call: ModelCall) -> ToolRequest | None:
     choice = call.tool_choice
     if choice is None or choice.mode != "named":
         return None
     tool = next((tool for tool in call.tools if tool.name == choice.name), None)
-    return None if tool is None else _whole(force_tool_request(question, tool))
+    return None if tool is None else _with_required_arguments(force_tool_request(question, tool))
 
 
-def _in_order(question: str) -> bool:
+def _is_sequential(question: str) -> bool:
     return _IN_ORDER.search(question) is not None and _TOGETHER.search(question) is None
 
 
-def _in_words(question: str, steps: Sequence[_Step], call: ModelCall) -> Answer:
+def _answer_in_text(question: str, steps: Sequence[_Step], call: ModelCall) -> Answer:
     if steps:
-        told = "\n".join(f"{step.call.name}: {step.result.content}" for step in steps)
-        return Answer("I have what I need and can answer.", f"Here is what came back.\n{told}")
-    if words := find_text_to_repeat(question):
-        return Answer("A plain answer is wanted.", words)
-    earlier = [result for turn in call.turns for result in turn.results]
-    if earlier:
-        return Answer("The results of before may help.", f"{PROSE} Before: {earlier[-1].content}")
+        results = "\n".join(f"{step.call.name}: {step.result.content}" for step in steps)
+        return Answer("I have what I need and can answer.", f"Here is what came back.\n{results}")
+    if repeated := find_text_to_repeat(question):
+        return Answer("A plain answer is wanted.", repeated)
+    earlier_results = [result for turn in call.turns for result in turn.results]
+    if earlier_results:
+        return Answer(
+            "The results of before may help.", f"{PROSE} Before: {earlier_results[-1].content}"
+        )
     return Answer("No tool is needed for this.", PROSE)

@@ -1,4 +1,4 @@
-"""A call made anew after its result was an error, by what the error says."""
+"""Repairs a failed call from the error in its result."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from probes.messages import JSON, ToolCall, ToolResult, ToolSpec
 from simulators.model.property_values import read_value_groups
-from simulators.model.quotes import quoted_texts
+from simulators.model.quotes import find_quoted_texts
 from simulators.model.schema_values import (
     DECODER,
     Schema,
@@ -35,60 +35,60 @@ _UNKNOWN = re.compile(r"\b(?:unknown|unexpected|additional|not allowed)\b", re.I
 
 
 def is_failure(result: ToolResult) -> bool:
-    """Whether a result tells of an error, in a flag or in its text."""
-    body = _body(result.content)
+    """Whether a result reports an error, in a flag or in its text."""
+    body = _parse_object(result.content)
     if isinstance(body, Mapping):
-        told = bool(body.get("is_error") or body.get("error") or body.get("error_code"))
-        return result.is_error or told
+        has_error_field = bool(body.get("is_error") or body.get("error") or body.get("error_code"))
+        return result.is_error or has_error_field
     return result.is_error or _FAILED.match(result.content) is not None
 
 
 def may_retry(result: ToolResult) -> bool:
-    """Whether the error leaves hope."""
-    return _fields(result.content).get("retryable") is not False
+    """Whether the error allows a retry."""
+    return _error_fields(result.content).get("retryable") is not False
 
 
 def repair_arguments(call: ToolCall, result: ToolResult, tool: ToolSpec) -> dict[str, JSON]:
-    """The arguments for the next try; the same as before where the error names no remedy."""
+    """The arguments for the next try; unchanged if the error suggests no correction."""
     schema: Schema = tool.schema or {}
     rules = properties(schema, schema)
-    error = _fields(result.content)
+    error = _error_fields(result.content)
     message = " ".join(str(error.get(key) or "") for key in ("message", "error", "detail", "hint"))
     message = message.strip() or result.content
-    # Whatever else was wrong, a model knows which arguments there are.
+    # The model knows the declared arguments, whatever else was wrong.
     arguments = {name: value for name, value in call.input.items() if name in rules or not rules}
     for key in ("arguments", "corrected", "correct_arguments", "retry_with"):
-        given = error.get(key)
-        if isinstance(given, Mapping) and set(given) <= set(rules):
-            return {**arguments, **given}
-    name = _place(error, message, rules, arguments)
+        corrected = error.get(key)
+        if isinstance(corrected, Mapping) and set(corrected) <= set(rules):
+            return {**arguments, **corrected}
+    name = _find_argument(error, message, rules, arguments)
     if name in arguments and name not in rules and _UNKNOWN.search(message):
         del arguments[name]
     elif name in rules:
-        arguments[name] = _mended(name, arguments.get(name), error, message, schema)
-    if arguments == dict(call.input) and (said := read_value_groups(message, schema)):
-        arguments |= said[0]
+        arguments[name] = _repair_value(name, arguments.get(name), error, message, schema)
+    if arguments == dict(call.input) and (groups := read_value_groups(message, schema)):
+        arguments |= groups[0]
     for missing in required(schema):
         if missing in rules and missing not in arguments:
             arguments[missing] = invent_value(rules[missing], schema)
     return arguments
 
 
-def _fields(content: str) -> Mapping[str, JSON]:
-    """The structured error, wherever in the result it stands."""
-    body = _body(content)
+def _error_fields(content: str) -> Mapping[str, JSON]:
+    """The structured error, at any level of the result."""
+    body = _parse_object(content)
     if not isinstance(body, Mapping):
         return {}
     for key in ("error", "output", "result"):
         inner = body.get(key)
         if isinstance(inner, str) and inner.lstrip().startswith("{"):
-            inner = _body(inner)
+            inner = _parse_object(inner)
         if isinstance(inner, Mapping):
             return {**body, **inner, key: ""}
     return body
 
 
-def _body(content: str) -> JSON:
+def _parse_object(content: str) -> JSON:
     begin = content.find("{")
     if begin < 0 or len(content[:begin].strip()) > 40:
         return None
@@ -99,43 +99,49 @@ def _body(content: str) -> JSON:
     return value
 
 
-def _place(
-    error: Mapping[str, JSON], message: str, rules: Mapping[str, Schema], made: Mapping[str, JSON]
+def _find_argument(
+    error: Mapping[str, JSON],
+    message: str,
+    rules: Mapping[str, Schema],
+    arguments: Mapping[str, JSON],
 ) -> str:
     """The argument that the error is about."""
     for key in ("path", "param", "field", "argument", "property", "loc"):
         words: list[str] = re.findall(r"[\w-]+", str(error.get(key) or ""))
         for word in reversed(words):
-            if word in rules or word in made:
+            if word in rules or word in arguments:
                 return word
-    said: list[str] = [*quoted_texts(message), *re.findall(r"[\w-]+", message)]
-    found = [*(word for word in said if word in rules), *(word for word in said if word in made)]
-    return found[0] if found else next(iter(rules)) if len(rules) == 1 else ""
+    candidates: list[str] = [*find_quoted_texts(message), *re.findall(r"[\w-]+", message)]
+    names = [
+        *(word for word in candidates if word in rules),
+        *(word for word in candidates if word in arguments),
+    ]
+    return names[0] if names else next(iter(rules)) if len(rules) == 1 else ""
 
 
-def _mended(
+def _repair_value(
     name: str, value: JSON, error: Mapping[str, JSON], message: str, schema: Schema
 ) -> JSON:
-    """The value that the error asks for in its fields or its words."""
+    """The value that the error requires, in its fields or its message."""
     rules = properties(schema, schema)[name]
-    told = [error[key] for key in _HINTS if error.get(key) is not None and _is_value(error[key])]
+    hints = [error[key] for key in _HINTS if error.get(key) is not None and _is_value(error[key])]
     for key in _OPTIONS:
         options = error.get(key)
-        told += options[:1] if isinstance(options, list) else []
+        hints += options[:1] if isinstance(options, list) else []
     if instead := _INSTEAD.search(message):
-        told.append(instead.group(1))
+        hints.append(instead.group(1))
     elif one_of := _ONE_OF.search(message):
-        told.append(re.split(r",|\bor\b", one_of.group(1))[0].strip(" '\"`."))
-    if told:
-        return convert_value(told[0], rules, schema) if isinstance(told[0], str) else told[0]
+        hints.append(re.split(r",|\bor\b", one_of.group(1))[0].strip(" '\"`."))
+    if hints:
+        return convert_value(hints[0], rules, schema) if isinstance(hints[0], str) else hints[0]
     if isinstance(value, str):
-        return _mended_text(value, message, rules, schema)
+        return _repair_text(value, message, rules, schema)
     if value is None and _MISSING.search(message):
         return invent_value(rules, schema)
-    return _bounded(value, message)
+    return _clamp(value, message)
 
 
-def _bounded(value: JSON, message: str) -> JSON:
+def _clamp(value: JSON, message: str) -> JSON:
     if not isinstance(value, int | float):
         return value
     if least := _LEAST.search(message):
@@ -150,12 +156,12 @@ def _is_value(hint: JSON) -> bool:
     return not isinstance(hint, str) or len(hint.split()) < 4
 
 
-def _mended_text(value: str, message: str, rules: Schema, schema: Schema) -> JSON:
-    if told := _BEGINS.search(message):
-        prefix = told.group(1)
+def _repair_text(value: str, message: str, rules: Schema, schema: Schema) -> JSON:
+    if match := _BEGINS.search(message):
+        prefix = match.group(1)
         return value if value.startswith(prefix) else prefix + value
-    if told := _ENDS.search(message):
-        suffix = told.group(1)
+    if match := _ENDS.search(message):
+        suffix = match.group(1)
         return value if value.endswith(suffix) else value + suffix
     if (most := _MOST.search(message)) and "character" in message:
         return value[: int(most.group(1))]

@@ -1,4 +1,4 @@
-"""Values that a text shows as data: JSON objects, and the rows of a table."""
+"""Values that a text contains as data: JSON objects, and the rows of a table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from probes.messages import JSON
-from simulators.model.schema_values import DECODER, Schema, convert_value, unquoted
+from simulators.model.schema_values import DECODER, Schema, convert_value, strip_quotes
 
 ValueGroup = dict[str, JSON]
 
@@ -25,32 +25,32 @@ def read_json_objects(text: str, names: Mapping[str, Schema]) -> Iterator[ValueG
             inner = value.get(key)
             if isinstance(inner, dict) and key not in names:
                 value = inner
-        # An object behind the name of its property is that property's value, not a call.
-        behind = re.search(
+        # An object after a property's name is that property's value, not a call.
+        preceding = re.search(
             r"([\w.]+)[`\"'*]*\s*(?::|=|to|is)?\s*\Z", text[max(0, begin - 80) : begin]
         )
-        if behind and behind.group(1) in names:
+        if preceding and preceding.group(1) in names:
             continue
         if value and set(value) <= set(names):
             yield value
 
 
 def read_table_rows(text: str, names: Mapping[str, Schema], schema: Schema) -> Iterator[ValueGroup]:
-    """The rows of a table whose head names properties."""
-    head: list[str] | None = None
+    """The rows of a table whose header names properties."""
+    header: list[str] | None = None
     for line in text.splitlines():
         if not line.strip().startswith("|"):
-            head = None
+            header = None
             continue
         cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if head is None:
-            known = [cell.strip("`*\"' ").lower() for cell in cells]
-            hits = [cell for cell in known if cell in names]
-            head = known if len(hits) > 1 or (hits and len(cells) == 1) else None
+        if header is None:
+            columns = [cell.strip("`*\"' ").lower() for cell in cells]
+            matching = [cell for cell in columns if cell in names]
+            header = columns if len(matching) > 1 or (matching and len(cells) == 1) else None
         elif not all(set(cell) <= set("-: ") for cell in cells):
-            row = dict(zip(head, cells, strict=False))
+            row = dict(zip(header, cells, strict=False))
             yield {
-                name: convert_value(unquoted(said), names[name], schema)
-                for name, said in row.items()
+                name: convert_value(strip_quotes(cell), names[name], schema)
+                for name, cell in row.items()
                 if name in names
             }

@@ -1,4 +1,4 @@
-"""The values that a text gives to the properties of a schema, by whatever wording."""
+"""The values that a text states for the properties of a schema, in any wording."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from simulators.model.schema_values import (
 )
 
 MAX_TEXT = 200_000
-MAX_SAYINGS = 200
+MAX_STATED_VALUES = 200
 _CONNECTOR = re.compile(
-    # What is said about it before its value comes: `to give it is`, `that it gets should be`.
+    # Words between the name and its value: `to give it is`, `that it gets should be`.
     r"(?:[ \t]+(?:to|that|which|you|for|of)(?:[ \t]+\w+){1,4}?"
     r"(?=[ \t]+(?:is|should|must|shall|has to|needs to)\b))?"
     r"[ \t]*(?:\((?:string|text|integer|number|boolean|required)\)[ \t]*)?"
@@ -41,7 +41,7 @@ _INTRODUCED = re.compile(
     re.I,
 )
 _SENTENCE_END = re.compile(r"[.!?](?=\s|\Z)|[;)\n]")
-# What no value begins with.
+# Words that no value starts with.
 # fmt: off
 _EMPTY_WORDS = frozenset({
     "and", "or", "must", "should", "shall", "character", "exactly", "verbatim", "as", "in", "is",
@@ -51,7 +51,7 @@ _EMPTY_WORDS = frozenset({
     "together", "accordingly", "told", "asked", "needed", "instructed", "suggested", "required",
 })
 # fmt: on
-# One word, and then what else to do.
+# One word, and then another instruction.
 _NEXT_CLAUSE = re.compile(r"(\S+)\s+and\s+\w+\s+\w+")
 _BLANK = re.compile(r"[ \t\r]*(?:\n|\Z)")
 _FENCE = re.compile(r"\s*```[^\n]*\n(.*?)\n?```", re.S)
@@ -59,104 +59,109 @@ _FENCE = re.compile(r"\s*```[^\n]*\n(.*?)\n?```", re.S)
 
 @dataclass(frozen=True, slots=True)
 class StatedValue:
-    """One place where a property is given a value."""
+    """One place where the text states a property's value."""
 
     name: str
     start: int
     end: int
-    said: str
+    text: str
     strength: int
 
 
 def read_value_groups(text: str, schema: Schema) -> list[ValueGroup]:
-    """Every set of values in the text, in order; a property that is said again opens a new one."""
+    """Every group of values in the text, in order; a repeated property starts a new group."""
     text = text[:MAX_TEXT]
-    names = _flat(schema)
+    names = _flatten_properties(schema)
     if not names:
         return []
-    if found := [*read_json_objects(text, names), *read_table_rows(text, names, schema)]:
-        return found
+    if embedded := [*read_json_objects(text, names), *read_table_rows(text, names, schema)]:
+        return embedded
     groups: list[ValueGroup] = []
-    for saying in _settled(text, names, schema):
-        if not groups or saying.name in groups[-1]:
+    for stated in _select_stated_values(text, names, schema):
+        if not groups or stated.name in groups[-1]:
             groups.append({})
-        groups[-1][saying.name] = convert_value(saying.said, names[saying.name], schema)
-    return [_nested(group) for group in _shared(groups)]
+        groups[-1][stated.name] = convert_value(stated.text, names[stated.name], schema)
+    return [_nest_group(group) for group in _share_values(groups)]
 
 
-def _flat(schema: Schema) -> dict[str, Schema]:
+def _flatten_properties(schema: Schema) -> dict[str, Schema]:
     """The properties, and those of inner objects under dotted names."""
-    found: dict[str, Schema] = {}
+    flattened: dict[str, Schema] = {}
     for name, rules in properties(schema, schema).items():
-        found[name] = rules
+        flattened[name] = rules
         for inner, inner_rules in properties(resolve(rules, schema), schema).items():
-            found[f"{name}.{inner}"] = inner_rules
-    return found
+            flattened[f"{name}.{inner}"] = inner_rules
+    return flattened
 
 
-def _nested(group: ValueGroup) -> ValueGroup:
-    whole: ValueGroup = {}
+def _nest_group(group: ValueGroup) -> ValueGroup:
+    nested: ValueGroup = {}
     for name, value in group.items():
         outer, _, inner = name.partition(".")
-        held = whole.get(outer)
+        outer_value = nested.get(outer)
         if inner:
-            whole[outer] = {**(held if isinstance(held, Mapping) else {}), inner: value}
+            nested[outer] = {
+                **(outer_value if isinstance(outer_value, Mapping) else {}),
+                inner: value,
+            }
         else:
-            whole[outer] = value
-    return whole
+            nested[outer] = value
+    return nested
 
 
-def _shared(groups: list[ValueGroup]) -> list[ValueGroup]:
-    """A value that is said once for several calls holds for all of them."""
+def _share_values(groups: list[ValueGroup]) -> list[ValueGroup]:
+    """A value that is stated once for several calls applies to all of them."""
     counts: dict[str, int] = {}
     for group in groups:
         for name in group:
             counts[name] = counts.get(name, 0) + 1
-    once = {name: value for group in groups for name, value in group.items() if counts[name] == 1}
-    return [{**once, **group} for group in groups]
+    shared = {name: value for group in groups for name, value in group.items() if counts[name] == 1}
+    return [{**shared, **group} for group in groups]
 
 
-def _settled(text: str, names: Mapping[str, Schema], schema: Schema) -> list[StatedValue]:
-    """The sayings that stand: the clearest of each property, none inside another's value."""
-    every = [
-        saying
+def _select_stated_values(
+    text: str, names: Mapping[str, Schema], schema: Schema
+) -> list[StatedValue]:
+    """The strongest statements of each property, none of them inside another's value."""
+    candidates = [
+        stated
         for name, rules in names.items()
-        for saying in islice(_sayings(text, name, list(names)), MAX_SAYINGS)
-        # Loose words that the schema does not take were about something else.
-        if saying.strength > 2 or fits_schema(saying.said, rules, schema)
+        for stated in islice(_find_stated_values(text, name, list(names)), MAX_STATED_VALUES)
+        # A weak statement that does not fit the schema was about something else.
+        if stated.strength > 2 or fits_schema(stated.text, rules, schema)
     ]
-    best = {saying.name: 0 for saying in every}
-    for saying in every:
-        best[saying.name] = max(best[saying.name], saying.strength)
+    best = {stated.name: 0 for stated in candidates}
+    for stated in candidates:
+        best[stated.name] = max(best[stated.name], stated.strength)
     kept: list[StatedValue] = []
-    clear = [saying for saying in every if saying.strength == best[saying.name]]
-    for saying in sorted(clear, key=lambda item: (-item.strength, item.start)):
-        if not any(other.start < saying.start < other.end for other in kept):
-            kept.append(saying)
+    strongest = [stated for stated in candidates if stated.strength == best[stated.name]]
+    for stated in sorted(strongest, key=lambda item: (-item.strength, item.start)):
+        if not any(other.start < stated.start < other.end for other in kept):
+            kept.append(stated)
     return sorted(kept, key=lambda item: item.start)
 
 
-def _sayings(text: str, name: str, names: list[str]) -> Iterator[StatedValue]:
-    spelled = _spelled(name)
-    for mention in re.finditer(
-        rf"(?<![\w.])[`\"'*]{{0,3}}{spelled}[`\"'*]{{0,3}}(?!\w)", text, re.I
-    ):
-        if (saying := _behind(text, mention, name, names)) is not None:
-            yield saying
+def _find_stated_values(text: str, name: str, names: list[str]) -> Iterator[StatedValue]:
+    regex = _name_pattern(name)
+    for mention in re.finditer(rf"(?<![\w.])[`\"'*]{{0,3}}{regex}[`\"'*]{{0,3}}(?!\w)", text, re.I):
+        if (stated := _read_after_name(text, mention, name, names)) is not None:
+            yield stated
     pattern = (
-        rf"(?:\bas|\bfor)\s+(?:(?:the|its|your|a)\s+)?[`\"'*]{{0,3}}{spelled}[`\"'*]{{0,3}}(?!\w)"
+        rf"(?:\bas|\bfor)\s+(?:(?:the|its|your|a)\s+)?[`\"'*]{{0,3}}{regex}[`\"'*]{{0,3}}(?!\w)"
     )
     for mention in re.finditer(pattern, text, re.I):
-        if (saying := _before(text, mention.start(), name)) is not None:
-            yield saying
+        if (stated := _read_before_name(text, mention.start(), name)) is not None:
+            yield stated
 
 
-def _spelled(name: str) -> str:
+def _name_pattern(name: str) -> str:
     return re.escape(name).replace("_", "[_ ]")
 
 
-def _behind(text: str, mention: re.Match[str], name: str, names: list[str]) -> StatedValue | None:
-    """What follows the property's name."""
+def _read_after_name(
+    text: str, mention: re.Match[str], name: str, names: list[str]
+) -> StatedValue | None:
+    """The value after the property's name."""
     connector = _CONNECTOR.match(text, mention.end())
     assert connector is not None
     word = (connector.group("word") or "").strip()
@@ -164,27 +169,29 @@ def _behind(text: str, mention: re.Match[str], name: str, names: list[str]) -> S
     before = text[text.rfind("\n", 0, start) + 1 : start]
     leads = _LINE_HEAD.match(before) is not None
     if word in _SYMBOLS and _BLANK.match(text, begin):
-        return _next_line(text, start, begin, name)
+        return _read_next_line(text, start, begin, name)
     if begin < len(text) and text[begin] in "{[":
-        return _structured(text, start, begin, name)
+        return _read_json_value(text, start, begin, name)
     if word in _SYMBOLS and leads:
-        end = _line_end(text, begin, names)
-        said = text[begin:end].strip().rstrip("|" if word == "|" else "").strip()
-        return StatedValue(name, start, end, said, 4)
+        end = _find_line_end(text, begin, names)
+        value = text[begin:end].strip().rstrip("|" if word == "|" else "").strip()
+        return StatedValue(name, start, end, value, 4)
     close = find_closing_quote(text, begin) if begin < len(text) and text[begin] in QUOTES else None
     if close is not None:
         return StatedValue(name, start, close + 1, text[begin + 1 : close], 3)
-    found = None if word in _SYMBOLS else _announced(text, start, begin, name, names)
-    if found is None and (word in _SYMBOLS or leads or _INTRODUCED.search(before)):
-        found = _bare(text, start, begin, name, names)
-    return replace(found, strength=2) if found and word and found.strength < 2 else found
+    stated = None if word in _SYMBOLS else _read_announced_value(text, start, begin, name, names)
+    if stated is None and (word in _SYMBOLS or leads or _INTRODUCED.search(before)):
+        stated = _read_bare_value(text, start, begin, name, names)
+    return replace(stated, strength=2) if stated and word and stated.strength < 2 else stated
 
 
-def _bare(text: str, start: int, begin: int, name: str, names: list[str]) -> StatedValue | None:
+def _read_bare_value(
+    text: str, start: int, begin: int, name: str, names: list[str]
+) -> StatedValue | None:
     """An unquoted value in a sentence, up to the next property or the sentence's end."""
     stop = _SENTENCE_END.search(text, begin)
     end = stop.start() if stop else len(text)
-    others = "|".join(_spelled(other) for other in names)
+    others = "|".join(_name_pattern(other) for other in names)
     lead = r"(?:\s*[,;]\s*|\s+)(?:(?:and|with|the|its|a|set|as well as|plus)\s+)*"
     following = re.compile(
         rf"{lead}[`\"'*]*(?:{others})\b|,\s|\s+(?:as|for)\s+(?:the\s+|its\s+)?[`\"']*(?:{others})\b",
@@ -192,15 +199,15 @@ def _bare(text: str, start: int, begin: int, name: str, names: list[str]) -> Sta
     ).search(text, begin, end)
     if following:
         end = following.start()
-    said = re.sub(r"\s+and\Z", "", text[begin:end].strip().removeprefix("("))
-    if clause := _NEXT_CLAUSE.match(said):
-        said = clause.group(1)
-    if not said or said.split()[0].lower().strip(",.") in _EMPTY_WORDS - {"the", "it"}:
+    value = re.sub(r"\s+and\Z", "", text[begin:end].strip().removeprefix("("))
+    if clause := _NEXT_CLAUSE.match(value):
+        value = clause.group(1)
+    if not value or value.split()[0].lower().strip(",.") in _EMPTY_WORDS - {"the", "it"}:
         return None
-    return StatedValue(name, start, end, said, 1)
+    return StatedValue(name, start, end, value, 1)
 
 
-def _structured(text: str, start: int, begin: int, name: str) -> StatedValue | None:
+def _read_json_value(text: str, start: int, begin: int, name: str) -> StatedValue | None:
     try:
         _, end = DECODER.raw_decode(text, begin)
     except (ValueError, RecursionError):
@@ -208,7 +215,7 @@ def _structured(text: str, start: int, begin: int, name: str) -> StatedValue | N
     return StatedValue(name, start, end, text[begin:end], 4)
 
 
-def _next_line(text: str, start: int, begin: int, name: str) -> StatedValue | None:
+def _read_next_line(text: str, start: int, begin: int, name: str) -> StatedValue | None:
     """A value below its name: in a fence, or on the next line."""
     if fence := _FENCE.match(text, begin):
         return StatedValue(name, start, fence.end(), fence.group(1), 4)
@@ -218,32 +225,32 @@ def _next_line(text: str, start: int, begin: int, name: str) -> StatedValue | No
     return StatedValue(name, start, end, line.lstrip("> "), 4) if line else None
 
 
-def _announced(
+def _read_announced_value(
     text: str, start: int, begin: int, name: str, names: list[str]
 ) -> StatedValue | None:
-    """A value behind the colon of a sentence that announces it, unless others are named there."""
-    found = find_announced_value(text, begin)
-    if found is None:
+    """A value after the colon of an announcing sentence, unless that names other properties."""
+    announced = find_announced_value(text, begin)
+    if announced is None:
         return None
-    others = rf"\b(?:{'|'.join(_spelled(other) for other in names)})\b"
-    names_others = re.match(rf"\W*{others}\W*[:=|]", found.said, re.I)
-    is_shared = re.search(others, text[start + len(name) : found.start], re.I)
+    others = rf"\b(?:{'|'.join(_name_pattern(other) for other in names)})\b"
+    names_others = re.match(rf"\W*{others}\W*[:=|]", announced.text, re.I)
+    is_shared = re.search(others, text[start + len(name) : announced.start], re.I)
     if names_others or is_shared:
         return None
-    return StatedValue(name, start, found.end, found.said, 2)
+    return StatedValue(name, start, announced.end, announced.text, 2)
 
 
-def _line_end(text: str, begin: int, names: list[str]) -> int:
+def _find_line_end(text: str, begin: int, names: list[str]) -> int:
     end = text.find("\n", begin)
     end = len(text) if end < 0 else end
-    others = "|".join(_spelled(other) for other in names)
+    others = "|".join(_name_pattern(other) for other in names)
     next_one = re.compile(rf"(?:\s*[,;]|\s+and|\s)\s*[`\"'*]*(?:{others})[`\"'*]*\s*[:=]", re.I)
-    found = next_one.search(text, begin, end)
-    return found.start() if found else end
+    match = next_one.search(text, begin, end)
+    return match.start() if match else end
 
 
-def _before(text: str, end: int, name: str) -> StatedValue | None:
-    """What stands before `as the message`."""
+def _read_before_name(text: str, end: int, name: str) -> StatedValue | None:
+    """The value before a phrase such as `as the message`."""
     head = text[max(0, end - 2000) : end].rstrip()
     offset = max(0, end - 2000)
     for opened in re.finditer(r"(?<!\w)[\"'`“«‘]", head):
@@ -253,5 +260,5 @@ def _before(text: str, end: int, name: str) -> StatedValue | None:
     bare = re.search(rf"{verb}((?:(?!\b(?:as|for)\b)[^,;\"\n]){{1,200}})\Z", head, re.I)
     if bare is None or bare.group(1).split()[0].lower() in _EMPTY_WORDS:
         return None
-    said = re.split(rf"\b{verb}", bare.group(1), flags=re.I)[-1]
-    return StatedValue(name, offset + bare.start(1), end, said.strip(), 2)
+    value = re.split(rf"\b{verb}", bare.group(1), flags=re.I)[-1]
+    return StatedValue(name, offset + bare.start(1), end, value.strip(), 2)

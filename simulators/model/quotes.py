@@ -9,19 +9,19 @@ from simulators.model.schema_values import QUOTES
 _OPENED = re.compile(r"(?<!\w)[\"'`“«‘]")
 
 
-def quoted_texts(text: str) -> list[str]:
+def find_quoted_texts(text: str) -> list[str]:
     """The texts between quotes, in order."""
-    found, position = [], 0
+    texts, position = [], 0
     while opened := _OPENED.search(text, position):
         end = find_closing_quote(text, opened.start())
         position = opened.end() if end is None else end + 1
         if end is not None:
-            found.append(text[opened.end() : end])
-    return found
+            texts.append(text[opened.end() : end])
+    return texts
 
 
 def find_closing_quote(text: str, begin: int) -> int | None:
-    """Where the quote that opens here is closed: before space or punctuation, on the same line."""
+    """The position of the closing quote: before a space or punctuation, on the same line."""
     close = QUOTES[text[begin]]
     position = begin
     line_end = text.find("\n", begin)

@@ -1,4 +1,4 @@
-"""What was said, as the type that a schema asks for."""
+"""Converts text to a value of the type that a schema requires."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from probes.messages import JSON
 
 Schema = Mapping[str, JSON]
 QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "«": "»", "‘": "’"}
-YES, NO = ("true", "yes", "on", "enabled"), ("false", "no", "off", "disabled")
-NOTHING = ("null", "none", "nil", "nothing")
-EMPTY = ("an empty string", "the empty string", "empty string", "(empty)")
+TRUE_WORDS, FALSE_WORDS = ("true", "yes", "on", "enabled"), ("false", "no", "off", "disabled")
+NULL_WORDS = ("null", "none", "nil", "nothing")
+EMPTY_PHRASES = ("an empty string", "the empty string", "empty string", "(empty)")
 # fmt: off
-WORDS = {
+NUMBER_WORDS = {
     "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7,
     "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12,
 }
@@ -28,32 +28,32 @@ class UnfitValue(Exception):
     """The text cannot be read as this type."""
 
 
-def _finite(said: str) -> float:
-    number = float(said)
+def _read_finite(text: str) -> float:
+    number = float(text)
     if not math.isfinite(number):
-        raise ValueError(said)
+        raise ValueError(text)
     return number
 
 
-# What is read must be writable again, so NaN and what overflows is no JSON.
-DECODER = json.JSONDecoder(parse_float=_finite, parse_constant=_finite)
+# Every value must be writable as JSON again, so NaN and overflows are rejected.
+DECODER = json.JSONDecoder(parse_float=_read_finite, parse_constant=_read_finite)
 
 
-def convert_value(said: str, schema: Schema, root: Schema) -> JSON:
-    """The value that a text stands for; the text itself where the schema does not fit it."""
+def convert_value(text: str, schema: Schema, root: Schema) -> JSON:
+    """The value of a text; the text itself if it does not fit the schema."""
     for candidate in alternatives(schema, root):
         try:
-            return _as(said, candidate, root)
+            return _convert(text, candidate, root)
         except UnfitValue:
             continue
-    return unquoted(said)
+    return strip_quotes(text)
 
 
-def fits_schema(said: str, schema: Schema, root: Schema) -> bool:
-    """Whether a text can be read as what the schema asks for."""
+def fits_schema(text: str, schema: Schema, root: Schema) -> bool:
+    """Whether a text can be converted to a value of the schema."""
     for candidate in alternatives(schema, root):
         try:
-            _as(said, candidate, root)
+            _convert(text, candidate, root)
         except UnfitValue:
             continue
         return True
@@ -61,23 +61,23 @@ def fits_schema(said: str, schema: Schema, root: Schema) -> bool:
 
 
 def alternatives(schema: Schema, root: Schema, depth: int = 0) -> list[Schema]:
-    """The plain schemas that a schema allows, text last: every text would be one."""
+    """The plain schemas that a schema allows, strings last because any text fits them."""
     schema = resolve(schema, root)
-    found: list[Schema] = []
+    schemas: list[Schema] = []
     for key in ("anyOf", "oneOf"):
         options = schema.get(key)
         if isinstance(options, list) and depth < 4:
             for option in options:
                 if isinstance(option, Mapping):
-                    found += alternatives(option, root, depth + 1)
+                    schemas += alternatives(option, root, depth + 1)
     kind = schema.get("type")
     if isinstance(kind, list):
-        found += [{**schema, "type": name} for name in kind]
-    elif not found:
-        found = [schema]
+        schemas += [{**schema, "type": name} for name in kind]
+    elif not schemas:
+        schemas = [schema]
     if schema.get("nullable") is True:
-        found.append({"type": "null"})
-    return sorted(found, key=lambda option: _name(option) == "string")
+        schemas.append({"type": "null"})
+    return sorted(schemas, key=lambda option: _type_name(option) == "string")
 
 
 def resolve(schema: Schema, root: Schema) -> Schema:
@@ -96,7 +96,7 @@ def resolve(schema: Schema, root: Schema) -> Schema:
 
 
 def invent_value(schema: Schema, root: Schema) -> JSON:
-    """A value for what nobody said: the least that the schema takes."""
+    """A value for an unstated property: the smallest that the schema allows."""
     plain = alternatives(schema, root)[0]
     for key in ("default", "const"):
         if key in plain:
@@ -106,7 +106,7 @@ def invent_value(schema: Schema, root: Schema) -> JSON:
         first: JSON = options[0]
         return first
     lowest = plain.get("minimum")
-    if _name(plain) == "object":
+    if _type_name(plain) == "object":
         return {
             name: invent_value(rules, root)
             for name, rules in properties(plain, root).items()
@@ -119,78 +119,78 @@ def invent_value(schema: Schema, root: Schema) -> JSON:
         "array": [],
         "null": None,
     }
-    return blank.get(_name(plain), "unknown")
+    return blank.get(_type_name(plain), "unknown")
 
 
 def properties(schema: Schema, root: Schema) -> dict[str, Schema]:
     """The declared properties that are schemas."""
-    found = resolve(schema, root).get("properties")
-    if not isinstance(found, Mapping):
+    declared = resolve(schema, root).get("properties")
+    if not isinstance(declared, Mapping):
         return {}
-    return {name: rules for name, rules in found.items() if isinstance(rules, Mapping)}
+    return {name: rules for name, rules in declared.items() if isinstance(rules, Mapping)}
 
 
 def required(schema: Schema) -> list[str]:
-    """The names that must be there."""
-    found = schema.get("required")
-    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+    """The names of the required properties."""
+    names = schema.get("required")
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
 
-def unquoted(said: str) -> str:
+def strip_quotes(text: str) -> str:
     """The text without one pair of quotes around the whole of it."""
-    if len(said) > 1 and QUOTES.get(said[0]) == said[-1] and said[-1] not in said[1:-1]:
-        return said[1:-1]
-    return said
+    if len(text) > 1 and QUOTES.get(text[0]) == text[-1] and text[-1] not in text[1:-1]:
+        return text[1:-1]
+    return text
 
 
-def _name(schema: Schema) -> str:
+def _type_name(schema: Schema) -> str:
     kind = schema.get("type")
     return kind.lower() if isinstance(kind, str) else ""
 
 
-def _as(said: str, schema: Schema, root: Schema) -> JSON:
+def _convert(text: str, schema: Schema, root: Schema) -> JSON:
     options = schema.get("enum") or ([schema["const"]] if "const" in schema else None)
     if isinstance(options, list) and options:
-        return _option(said, options)
-    bare = unquoted(said.strip().rstrip(".;,!")).strip()
-    reader = _READERS.get(_name(schema))
+        return _match_option(text, options)
+    bare = strip_quotes(text.strip().rstrip(".;,!")).strip()
+    reader = _READERS.get(_type_name(schema))
     if reader is not None:
         return reader(bare)
-    match _name(schema):
+    match _type_name(schema):
         case "array":
-            return _array(said, schema, root)
+            return _read_array(text, schema, root)
         case "string":
-            return "" if unquoted(said).lower() in EMPTY else unquoted(said)
+            return "" if strip_quotes(text).lower() in EMPTY_PHRASES else strip_quotes(text)
         case _:
-            return _untyped(said)
+            return _read_untyped(text)
 
 
-def _option(said: str, options: list[JSON]) -> JSON:
-    for shown in (said, unquoted(said), unquoted(said.strip().rstrip(".;,!")).strip()):
+def _match_option(text: str, options: list[JSON]) -> JSON:
+    for candidate in (text, strip_quotes(text), strip_quotes(text.strip().rstrip(".;,!")).strip()):
         for option in options:
-            if str(option) == shown or json.dumps(option) == shown:
+            if str(option) == candidate or json.dumps(option) == candidate:
                 return option
-    lowered = said.lower()
+    lowered = text.lower()
     for option in options:
         if re.search(rf"(?<!\w){re.escape(str(option).lower())}(?!\w)", lowered):
             return option
     raise UnfitValue
 
 
-def _number(said: str) -> JSON:
-    if said.lower() in WORDS:
-        return WORDS[said.lower()]
-    if not _NUMBER.fullmatch(said) or len(said) > 400:
+def _read_number(text: str) -> JSON:
+    if text.lower() in NUMBER_WORDS:
+        return NUMBER_WORDS[text.lower()]
+    if not _NUMBER.fullmatch(text) or len(text) > 400:
         raise UnfitValue
-    plain = said.replace(",", "").replace("_", "")
+    plain = text.replace(",", "").replace("_", "")
     number = int(plain) if plain.lstrip("+-").isdigit() else float(plain)
     if not math.isfinite(number):
         raise UnfitValue
     return number
 
 
-def _integer(said: str) -> JSON:
-    number = _number(said)
+def _read_integer(text: str) -> JSON:
+    number = _read_number(text)
     if isinstance(number, float):
         if not number.is_integer():
             raise UnfitValue
@@ -198,56 +198,58 @@ def _integer(said: str) -> JSON:
     return number
 
 
-def _null(said: str) -> JSON:
-    if said.lower() not in NOTHING:
+def _read_null(text: str) -> JSON:
+    if text.lower() not in NULL_WORDS:
         raise UnfitValue
     return None
 
 
-def _boolean(said: str) -> JSON:
-    if said.lower() in YES:
+def _read_boolean(text: str) -> JSON:
+    if text.lower() in TRUE_WORDS:
         return True
-    if said.lower() in NO:
+    if text.lower() in FALSE_WORDS:
         return False
     raise UnfitValue
 
 
-def _array(said: str, schema: Schema, root: Schema) -> JSON:
-    read = _json(said)
-    if isinstance(read, list):
-        return read
+def _read_array(text: str, schema: Schema, root: Schema) -> JSON:
+    value = _parse_json(text)
+    if isinstance(value, list):
+        return value
     item = schema.get("items")
     rules: Schema = item if isinstance(item, Mapping) else {}
-    shown = said.strip().rstrip(".;")
+    items_text = text.strip().rstrip(".;")
     return [
-        convert_value(piece.strip(), rules, root) for piece in _ITEMS.split(shown) if piece.strip()
+        convert_value(piece.strip(), rules, root)
+        for piece in _ITEMS.split(items_text)
+        if piece.strip()
     ]
 
 
-def _object(said: str) -> JSON:
-    read = _json(said)
-    if not isinstance(read, Mapping):
+def _read_object(text: str) -> JSON:
+    value = _parse_json(text)
+    if not isinstance(value, Mapping):
         raise UnfitValue
-    return read
+    return value
 
 
-def _untyped(said: str) -> JSON:
-    read = _json(said)
-    return unquoted(said) if read is None and said.strip() != "null" else read
+def _read_untyped(text: str) -> JSON:
+    value = _parse_json(text)
+    return strip_quotes(text) if value is None and text.strip() != "null" else value
 
 
-def _json(said: str) -> JSON:
+def _parse_json(text: str) -> JSON:
     try:
-        value: JSON = DECODER.raw_decode(said.strip())[0]
+        value: JSON = DECODER.raw_decode(text.strip())[0]
     except (ValueError, RecursionError):
         return None
     return value
 
 
 _READERS: Mapping[str, Callable[[str], JSON]] = {
-    "integer": _integer,
-    "number": _number,
-    "boolean": _boolean,
-    "null": _null,
-    "object": _object,
+    "integer": _read_integer,
+    "number": _read_number,
+    "boolean": _read_boolean,
+    "null": _read_null,
+    "object": _read_object,
 }

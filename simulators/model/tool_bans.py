@@ -1,4 +1,4 @@
-"""Where a text says that tools, or one of them, are not to be called."""
+"""Where a text forbids calling tools, or one of them."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _BAN = re.compile(
     r"|\b(?:tools?|functions?)\s+(?:is|are)\s+(?:off limits|forbidden|not needed|not allowed)\b",
     re.I,
 )
-_REFUSED = re.compile(
+_FORBIDDEN_NAME = re.compile(
     rf"(?:\b{_NOT}\s+(?:\w+\s+){{0,3}}?{CALLING}\s+(?:\w+\s+){{0,4}}"
     r"|\b(?:not|instead of|rather than)\s+(?:the\s+)?(?:tool\s+)?)[`\"'*]*\Z",
     re.I,
 )
 
 
-def first_ban(text: str) -> int | None:
-    """Where it is first said that no tool is wanted."""
-    found = _BAN.search(text)
-    return found.start() if found else None
+def find_first_ban(text: str) -> int | None:
+    """The position of the first phrase that forbids tools."""
+    match = _BAN.search(text)
+    return match.start() if match else None
 
 
-def without_bans(text: str) -> str:
-    """The text with blanks in place of what forbids tools, so that all else keeps its place."""
+def blank_out_bans(text: str) -> str:
+    """The text with blanks in place of phrases that forbid tools, so that positions are kept."""
     return _BAN.sub(lambda match: " " * len(match.group()), text)
 
 
-def is_refused(text: str, name: re.Match[str]) -> bool:
-    """Whether a tool's name stands there because it is not to be called."""
-    return _REFUSED.search(text[max(0, name.start() - 120) : name.start()]) is not None
+def is_forbidden(text: str, name: re.Match[str]) -> bool:
+    """Whether the text mentions a tool's name to forbid calling it."""
+    return _FORBIDDEN_NAME.search(text[max(0, name.start() - 120) : name.start()]) is not None

@@ -1,3 +1,3 @@
-"""Vendors with a wire format, rules and texts of their own, around one small model."""
+"""Vendors, each with its own wire format, rules and messages, around one small model."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What Anthropic demands of a request beyond its shape, in its own words."""
+"""Anthropic's request rules beyond the JSON shape, with its error messages."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ PARAMETERS = frozenset(
         "top_p",
     }
 )
-THINKING = {
+THINKING_FIELDS = {
     "adaptive": {"type", "display"},
     "disabled": {"type"},
     "enabled": {"type", "budget_tokens", "display"},
 }
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
-THOUGHTS = ("thinking", "redacted_thinking")
+THINKING_TYPES = ("thinking", "redacted_thinking")
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 
 
-def anthropic(request: VendorRequest) -> None:
+def check_anthropic(request: VendorRequest) -> None:
     _check_head(request)
     if request.thinks and request.forces:
         raise RequestRefused("Thinking may not be enabled when tool_choice forces tool use.")
@@ -58,8 +58,8 @@ def anthropic(request: VendorRequest) -> None:
             raise RequestRefused(f"{where}: Invalid `signature` in `thinking` block")
 
 
-def anthropic_strict(request: VendorRequest) -> None:
-    """The newest models: thinking cannot be switched, and no tool can be forced."""
+def check_anthropic_strict(request: VendorRequest) -> None:
+    """Rules of the newest models: thinking cannot be switched, and no tool can be forced."""
     kind = object_or_empty(request.body.get("thinking")).get("type")
     if kind in ("disabled", "enabled"):
         raise RequestRefused(
@@ -71,20 +71,20 @@ def anthropic_strict(request: VendorRequest) -> None:
         raise RequestRefused('tool_choice: type "tool" and "any" are not supported for this model.')
     _check_history(request.body)
     for where, block in _thinking_blocks(request.body):
-        said, signature = block.get("thinking"), text_or_empty(block.get("signature"))
-        # The text may have been left out; what is there must be what was signed.
+        thinking, signature = block.get("thinking"), text_or_empty(block.get("signature"))
+        # The text can be omitted; a text that is present must match the signature.
         if not is_own_signature(signature) or (
-            said and signature != sign_text(text_or_empty(said))
+            thinking and signature != sign_text(text_or_empty(thinking))
         ):
             raise RequestRefused(f"{where}: Invalid `signature` in `thinking` block")
 
 
-def messages_of(body: Body) -> list[Body]:
+def read_messages(body: Body) -> list[Body]:
     return [object_or_empty(item) for item in list_or_empty(body.get("messages"))]
 
 
-def blocks_of(message: Body) -> list[Body]:
-    """The blocks of a message; a string is one."""
+def read_blocks(message: Body) -> list[Body]:
+    """The blocks of a message; a string counts as one text block."""
     content = message.get("content")
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
@@ -98,33 +98,33 @@ def _check_head(request: VendorRequest) -> None:
         raise RequestRefused("max_tokens: Field required")
     if not list_or_empty(request.body.get("messages")):
         raise RequestRefused("messages: at least one message is required")
-    for place in _extra_inputs(request.body, request.headers):
-        raise RequestRefused(f"{place}: Extra inputs are not permitted")
+    for field in _extra_inputs(request.body, request.headers):
+        raise RequestRefused(f"{field}: Extra inputs are not permitted")
 
 
 def _extra_inputs(body: Body, headers: Mapping[str, str]) -> Iterator[str]:
     yield from (name for name in body if name not in PARAMETERS)
     thinking = object_or_empty(body.get("thinking"))
     kind = text_or_empty(thinking.get("type"))
-    known = set(THINKING.get(kind, thinking))
+    known = set(THINKING_FIELDS.get(kind, thinking))
     if BINDING_BETA in headers.get("anthropic-beta", ""):
         known.add("block_binding")
     yield from (f"thinking.{kind}.{name}" for name in thinking if name not in known)
-    for index, message in enumerate(messages_of(body)):
-        more = (name for name in message if name not in ("role", "content"))
-        yield from (f"messages.{index}.{name}" for name in more)
+    for index, message in enumerate(read_messages(body)):
+        extra = (name for name in message if name not in ("role", "content"))
+        yield from (f"messages.{index}.{name}" for name in extra)
 
 
 def _check_history(body: Body) -> None:
-    messages = messages_of(body)
+    messages = read_messages(body)
     for index, message in enumerate(messages):
-        _check_blocks(index, blocks_of(message))
-    closure_rules.check_anthropic(body)
+        _check_blocks(index, read_blocks(message))
+    closure_rules.check_anthropic_closure(body)
 
 
 def _check_blocks(index: int, blocks: Sequence[Body]) -> None:
-    thinks = any(block.get("type") in THOUGHTS for block in blocks)
-    if thinks and blocks[0].get("type") not in THOUGHTS:
+    has_thinking = any(block.get("type") in THINKING_TYPES for block in blocks)
+    if has_thinking and blocks[0].get("type") not in THINKING_TYPES:
         raise RequestRefused(
             f"messages.{index}.content.0: If an assistant message contains any thinking blocks, "
             "the first block must be `thinking` or `redacted_thinking`. Found "
@@ -148,8 +148,8 @@ def _check_text(text: str) -> None:
 
 
 def _thinking_blocks(body: Body) -> Iterator[tuple[str, Body]]:
-    """The blocks that may only come back as they were, each with its place."""
-    for index, message in enumerate(messages_of(body)):
-        for place, block in enumerate(blocks_of(message)):
+    """Thinking blocks, which must be replayed unchanged, each with its path."""
+    for index, message in enumerate(read_messages(body)):
+        for place, block in enumerate(read_blocks(message)):
             if block.get("type") == "thinking":
                 yield f"messages.{index}.content.{place}", block

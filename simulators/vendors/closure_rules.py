@@ -1,7 +1,7 @@
 """Histories that a vendor refuses because a call has no result, or a result no call.
 
-The rules look at the request as it was sent: its own indexes stand in the vendors' texts. They run
-after the adapter has read it, so its outer shape is right, but inner fields may be anything.
+The rules read the request as it was sent, because vendors' messages quote its indexes. They run
+after the adapter has parsed it: its outer shape is valid, but inner fields can have any type.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Body = Mapping[str, JSON]
 
 @dataclass(frozen=True, slots=True)
 class ChatClosure:
-    """The rule of Chat Completions: results right behind their calls, one for each.
+    """The rule of Chat Completions: results directly after their calls, one per call.
 
-    In the texts, `{ids}` are those without a result, `{id}` is the one without a call, `{index}`
-    the place of the message that should have been a result.
+    In the messages, `{ids}` are the calls without a result, `{id}` is the result without a call,
+    and `{index}` is the position of the message that should have been a result.
     """
 
     missing: str = (
@@ -39,30 +39,32 @@ class ChatClosure:
     )
 
     def check(self, body: Body) -> None:
-        """Raise RequestRefused for the first place that breaks the rule."""
-        waiting: list[str] | None = None
+        """Raise RequestRefused for the first message that breaks the rule."""
+        pending_ids: list[str] | None = None
         messages = list_or_empty(body.get("messages"))
         for index, item in enumerate(messages):
             message = object_or_empty(item)
             if message.get("role") == "tool":
-                self._take(text_or_empty(message.get("tool_call_id")), waiting, index)
+                self._accept_result(text_or_empty(message.get("tool_call_id")), pending_ids, index)
                 continue
-            self._need_none(waiting, index)
+            self._require_none_pending(pending_ids, index)
             calls = [object_or_empty(call) for call in list_or_empty(message.get("tool_calls"))]
-            waiting = [text_or_empty(call.get("id")) for call in calls] or None
-        self._need_none(waiting, len(messages))
+            pending_ids = [text_or_empty(call.get("id")) for call in calls] or None
+        self._require_none_pending(pending_ids, len(messages))
 
-    def _take(self, id_: str, waiting: list[str] | None, index: int) -> None:
+    def _accept_result(self, id_: str, pending_ids: list[str] | None, index: int) -> None:
         param = f"messages.[{index}].role"
-        if waiting is None:
+        if pending_ids is None:
             raise RequestRefused(self.orphan.replace("{id}", id_), param=param)
-        if id_ not in waiting:
+        if id_ not in pending_ids:
             raise RequestRefused(self.unknown.replace("{id}", id_), param=param)
-        waiting.remove(id_)
+        pending_ids.remove(id_)
 
-    def _need_none(self, waiting: list[str] | None, index: int) -> None:
-        if waiting:
-            text = self.missing.replace("{ids}", ", ".join(waiting)).replace("{index}", str(index))
+    def _require_none_pending(self, pending_ids: list[str] | None, index: int) -> None:
+        if pending_ids:
+            text = self.missing.replace("{ids}", ", ".join(pending_ids)).replace(
+                "{index}", str(index)
+            )
             raise RequestRefused(text, param=f"messages.[{index}].role")
 
 
@@ -101,21 +103,21 @@ KIMI_CLOSURE = ChatClosure(
 )
 
 
-def check_anthropic(body: Body) -> None:
-    """Every tool_use is answered once, first thing in the next message, and nothing else is."""
+def check_anthropic_closure(body: Body) -> None:
+    """Every tool_use has one tool_result at the start of the next message, and vice versa."""
     messages = [object_or_empty(item) for item in list_or_empty(body.get("messages"))]
     seen: set[str] = set()
     for index, message in enumerate(messages):
-        uses = _ids(message, "tool_use", "id")
+        uses = _read_block_ids(message, "tool_use", "id")
         for place, id_ in uses:
             if id_ in seen:
                 where = f"messages.{index}.content.{place}"
                 raise RequestRefused(f"{where}: `tool_use` ids must be unique")
             seen.add(id_)
-        before = _ids(messages[index - 1], "tool_use", "id") if index else []
-        _check_orphans(index, message, {id_ for _, id_ in before})
-        behind = messages[index + 1] if index + 1 < len(messages) else {}
-        answered = _leading_results(behind)
+        previous_uses = _read_block_ids(messages[index - 1], "tool_use", "id") if index else []
+        _check_orphans(index, message, {id_ for _, id_ in previous_uses})
+        next_message = messages[index + 1] if index + 1 < len(messages) else {}
+        answered = _leading_results(next_message)
         if missing := [id_ for _, id_ in uses if id_ not in answered]:
             raise RequestRefused(
                 f"messages.{index}: `tool_use` ids were found without `tool_result` blocks "
@@ -125,14 +127,14 @@ def check_anthropic(body: Body) -> None:
 
 
 def _leading_results(message: Body) -> set[str]:
-    """The ids of the results that stand before anything else."""
+    """The ids of the results before any other block."""
     blocks = [object_or_empty(block) for block in list_or_empty(message.get("content"))]
     results = takewhile(lambda block: block.get("type") == "tool_result", blocks)
     return {text_or_empty(block.get("tool_use_id")) for block in results}
 
 
-def check_responses(body: Body) -> None:
-    """Every function_call has its output, and every output its call, paired on call_id."""
+def check_responses_closure(body: Body) -> None:
+    """Every function_call has its output, and every output its call, matched by call_id."""
     items = [object_or_empty(item) for item in list_or_empty(body.get("input"))]
     calls = _call_ids(items, "function_call")
     outputs = _call_ids(items, "function_call_output")
@@ -151,54 +153,54 @@ def check_responses(body: Body) -> None:
             raise RequestRefused(f"No tool output found for function call {id_}.", param="input")
 
 
-def check_gemini(body: Body) -> None:
-    """As many responses as calls, in the turn right behind them."""
-    before: Sequence[str] = ()
-    role = ""
-    for content in contents_of(body):
-        calls = ["call" for part in parts_of(content) if "functionCall" in part]
-        results = ["result" for part in parts_of(content) if "functionResponse" in part]
-        if calls and role in ("", "model"):
+def check_gemini_closure(body: Body) -> None:
+    """As many responses as calls, in the turn directly after them."""
+    previous_calls: Sequence[str] = ()
+    previous_role = ""
+    for content in read_contents(body):
+        calls = ["call" for part in read_parts(content) if "functionCall" in part]
+        results = ["result" for part in read_parts(content) if "functionResponse" in part]
+        if calls and previous_role in ("", "model"):
             raise RequestRefused(
                 "Please ensure that function call turn comes immediately after a user turn or "
                 "after a function response turn."
             )
-        if results and not before:
+        if results and not previous_calls:
             raise RequestRefused(
                 "Please ensure that function response turn comes immediately after a function "
                 "call turn."
             )
-        if before and len(results) != len(before):
-            raise _uneven()
-        before, role = calls, text_or_empty(content.get("role")) or "user"
-    if before:
-        raise _uneven()
+        if previous_calls and len(results) != len(previous_calls):
+            raise _count_mismatch()
+        previous_calls, previous_role = calls, text_or_empty(content.get("role")) or "user"
+    if previous_calls:
+        raise _count_mismatch()
 
 
-def contents_of(body: Body) -> list[Body]:
+def read_contents(body: Body) -> list[Body]:
     """Gemini's contents as objects."""
     return [object_or_empty(item) for item in list_or_empty(body.get("contents"))]
 
 
-def parts_of(content: Body) -> list[dict[str, JSON]]:
+def read_parts(content: Body) -> list[dict[str, JSON]]:
     """The parts of a content, their fields in camel case."""
     return [
         camel_case_fields(object_or_empty(part)) for part in list_or_empty(content.get("parts"))
     ]
 
 
-def _uneven() -> RequestRefused:
+def _count_mismatch() -> RequestRefused:
     return RequestRefused(
         "Please ensure that the number of function response parts is equal to the number of "
         "function call parts of the function call turn."
     )
 
 
-def _check_orphans(index: int, message: Body, called: set[str]) -> None:
+def _check_orphans(index: int, message: Body, call_ids: set[str]) -> None:
     seen: set[str] = set()
-    for place, id_ in _ids(message, "tool_result", "tool_use_id"):
+    for place, id_ in _read_block_ids(message, "tool_result", "tool_use_id"):
         where = f"messages.{index}.content.{place}"
-        if id_ not in called:
+        if id_ not in call_ids:
             raise RequestRefused(
                 f"{where}: unexpected `tool_use_id` found in `tool_result` blocks: {id_}. Each "
                 "`tool_result` block must have a corresponding `tool_use` block in the previous "
@@ -212,11 +214,11 @@ def _check_orphans(index: int, message: Body, called: set[str]) -> None:
         seen.add(id_)
 
 
-def _ids(message: Body, kind: str, key: str) -> list[tuple[int, str]]:
-    return list(_found(list_or_empty(message.get("content")), kind, key))
+def _read_block_ids(message: Body, kind: str, key: str) -> list[tuple[int, str]]:
+    return list(_iter_block_ids(list_or_empty(message.get("content")), kind, key))
 
 
-def _found(blocks: Sequence[JSON], kind: str, key: str) -> Iterator[tuple[int, str]]:
+def _iter_block_ids(blocks: Sequence[JSON], kind: str, key: str) -> Iterator[tuple[int, str]]:
     for place, block in enumerate(blocks):
         entry = object_or_empty(block)
         if entry.get("type") == kind:

@@ -1,4 +1,4 @@
-"""What DeepSeek demands, on both of its routes: roles and tools it knows, reasoning sent back."""
+"""DeepSeek's request rules on both of its routes: known roles and tools, replayed reasoning."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
 from simulators.vendors import closure_rules
-from simulators.vendors.anthropic_rules import THOUGHTS, blocks_of, messages_of
+from simulators.vendors.anthropic_rules import THINKING_TYPES, read_blocks, read_messages
 from simulators.vendors.error_envelopes import RequestRefused
 from simulators.vendors.model_traits import ReplayDuty
 from simulators.vendors.spec import VendorRequest
 
 Body = Mapping[str, JSON]
 ROLES = ("system", "user", "assistant", "tool", "latest_reminder")
-FIELD = ("reasoning_content",)
+REASONING_FIELDS = ("reasoning_content",)
 
 
-def deepseek(request: VendorRequest) -> None:
+def check_deepseek(request: VendorRequest) -> None:
     _check_variants(request.body)
     _check_choice(request)
     closure_rules.DEEPSEEK_CLOSURE.check(request.body)
@@ -26,18 +26,20 @@ def deepseek(request: VendorRequest) -> None:
         check_reasoning(request.body, request.model.replay)
 
 
-def deepseek_anthropic(request: VendorRequest) -> None:
+def check_deepseek_anthropic(request: VendorRequest) -> None:
     _check_choice(request)
     if request.thinks and request.model.replay is ReplayDuty.ALL_TURNS:
         _check_thinking_blocks(request.body)
 
 
-def check_reasoning(body: Body, replay: ReplayDuty, fields: tuple[str, ...] = FIELD) -> None:
-    """The reasoning of tool turns comes back, in one of the fields: of the current one, or of all.
+def check_reasoning(
+    body: Body, replay: ReplayDuty, fields: tuple[str, ...] = REASONING_FIELDS
+) -> None:
+    """Require the reasoning of tool turns in one of the fields: of the current turn, or of all.
 
-    A turn reaches from one user message to the next.
+    A turn spans from one user message to the next.
     """
-    messages = messages_of(body)
+    messages = read_messages(body)
     users = [index for index, message in enumerate(messages) if message.get("role") == "user"]
     last_user = users[-1] if users else -1
     called = False
@@ -60,19 +62,19 @@ def check_reasoning(body: Body, replay: ReplayDuty, fields: tuple[str, ...] = FI
 
 
 def _check_variants(body: Body) -> None:
-    """The words of the library that reads its requests, place included."""
-    for index, message in enumerate(messages_of(body)):
+    """Refuse unknown roles and tool types with the JSON parser's message, including the column."""
+    for index, message in enumerate(read_messages(body)):
         role = text_or_empty(message.get("role"))
         if role and role not in ROLES:
             known = ", ".join(f"`{name}`" for name in ROLES)
-            raise _unknown(f"messages[{index}].role", role, f"one of {known}", body)
+            raise _unknown_variant(f"messages[{index}].role", role, f"one of {known}", body)
     for index, item in enumerate(list_or_empty(body.get("tools"))):
         kind = text_or_empty(object_or_empty(item).get("type"))
         if kind and kind != "function":
-            raise _unknown(f"tools[{index}].type", kind, "`function`", body)
+            raise _unknown_variant(f"tools[{index}].type", kind, "`function`", body)
 
 
-def _unknown(where: str, value: str, expected: str, body: Body) -> RequestRefused:
+def _unknown_variant(where: str, value: str, expected: str, body: Body) -> RequestRefused:
     sent = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     column = sent.find(json.dumps(value)) + len(value) + 2
     return RequestRefused(
@@ -88,14 +90,14 @@ def _check_choice(request: VendorRequest) -> None:
 
 def _check_thinking_blocks(body: Body) -> None:
     called = False
-    for message in messages_of(body):
-        kinds = [block.get("type") for block in blocks_of(message)]
+    for message in read_messages(body):
+        kinds = [block.get("type") for block in read_blocks(message)]
         if message.get("role") != "assistant":
-            # Results stand in the user's messages and end no turn.
+            # Results are sent in user messages and do not end a turn.
             called = called and "tool_result" in kinds
             continue
         called = called or "tool_use" in kinds
-        if called and not any(kind in THOUGHTS for kind in kinds):
+        if called and not any(kind in THINKING_TYPES for kind in kinds):
             raise _not_passed_back("content[].thinking")
 
 

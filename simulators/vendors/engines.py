@@ -1,4 +1,4 @@
-"""The servers that people run themselves."""
+"""Self-hosted inference servers."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _VLLM = Spec(
     models=STEADY,
     envelope=error_envelopes.vllm_envelope,
     rule=None,
-    switch=thinking_switches.chat,
+    thinking_switch=thinking_switches.chat,
     unknown_model=RequestRefused("The model `{model}` does not exist.", status=404),
-    facts=extra_fields.chat_fields,
-    counts=extra_fields.chat_counts,
+    extra_fields=extra_fields.chat_fields,
+    reports_usage=extra_fields.chat_reports_usage,
     engine="0.18.1",
     endpoints={
         ("GET", "/version"): metadata_routes.vllm_version,
@@ -52,7 +52,7 @@ _VLLM = Spec(
 )
 
 
-def _vllm(name: str, title: str, models: Mapping[str, Model], faults: str = "") -> Spec:
+def _vllm_variant(name: str, title: str, models: Mapping[str, Model], faults: str = "") -> Spec:
     return replace(_VLLM, name=name, title=title, mount=f"/{name}", models=models, faults=faults)
 
 
@@ -70,10 +70,10 @@ ENGINES: tuple[Spec, ...] = (
         ),
         models=OLLAMA_MODELS,
         envelope=PlainEnvelope("ollama"),
-        rule=rules.ollama,
-        switch=thinking_switches.ollama,
+        rule=rules.check_ollama,
+        thinking_switch=thinking_switches.ollama,
         unknown_model=RequestRefused("model '{model}' not found", status=404),
-        facts=extra_fields.ollama_fields,
+        extra_fields=extra_fields.ollama_fields,
         choices=("auto", "none"),
         engine="0.24.0",
         endpoints={
@@ -98,10 +98,10 @@ ENGINES: tuple[Spec, ...] = (
         models=STEADY,
         envelope=error_envelopes.llamacpp_envelope,
         rule=None,
-        switch=thinking_switches.chat,
+        thinking_switch=thinking_switches.chat,
         unknown_model=RequestRefused(error_envelopes.NO_MODEL, status=404),
-        facts=extra_fields.chat_fields,
-        counts=extra_fields.chat_counts,
+        extra_fields=extra_fields.chat_fields,
+        reports_usage=extra_fields.chat_reports_usage,
         any_model=True,
         engine=LLAMACPP_BUILD,
         endpoints={
@@ -110,7 +110,9 @@ ENGINES: tuple[Spec, ...] = (
         },
     ),
     _VLLM,
-    _vllm("vllm-bare", "vLLM without a tool parser", STEADY, "leak-hermes"),
-    _vllm("qwen-hermes", "vLLM with Qwen and its Hermes parser", HERMES_MODELS),
-    _vllm("qwen-xml", "vLLM with Qwen's coder and the wrong parser", CODER_MODELS, "leak-qwen-xml"),
+    _vllm_variant("vllm-bare", "vLLM without a tool parser", STEADY, "leak-hermes"),
+    _vllm_variant("qwen-hermes", "vLLM with Qwen and its Hermes parser", HERMES_MODELS),
+    _vllm_variant(
+        "qwen-xml", "vLLM with Qwen's coder and the wrong parser", CODER_MODELS, "leak-qwen-xml"
+    ),
 )

@@ -109,7 +109,7 @@ def mistral_envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON
 
 
 def relay_envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
-    """OpenRouter's: its own sentence, and the host's error as it came."""
+    """OpenRouter's envelope: its own message, with the host's error unchanged in the metadata."""
     error: dict[str, JSON] = {"message": refusal.message, "code": refusal.status}
     if isinstance(refusal, RefusedByHost):
         raw = json.dumps(openai_envelope(refusal, request_id))

@@ -14,7 +14,7 @@ def no_extra_fields(body: Mapping[str, JSON], streamed: bool) -> Extra:
     return {}
 
 
-def always_counts(body: Mapping[str, JSON], streamed: bool) -> bool:
+def always_reports_usage(body: Mapping[str, JSON], streamed: bool) -> bool:
     return True
 
 
@@ -24,11 +24,11 @@ def chat_fields(body: Mapping[str, JSON], streamed: bool) -> Extra:
 
 
 def openai_fields(body: Mapping[str, JSON], streamed: bool) -> Extra:
-    facts: dict[str, JSON] = {"created": int(time.time()), "service_tier": "default"}
+    fields: dict[str, JSON] = {"created": int(time.time()), "service_tier": "default"}
     if not streamed:
-        facts["$message"] = {"refusal": None, "annotations": []}
-        facts["$choice"] = {"logprobs": None}
-    return {"openai": facts}
+        fields["$message"] = {"refusal": None, "annotations": []}
+        fields["$choice"] = {"logprobs": None}
+    return {"openai": fields}
 
 
 def responses_fields(body: Mapping[str, JSON], streamed: bool) -> Extra:
@@ -42,11 +42,11 @@ def ollama_fields(body: Mapping[str, JSON], streamed: bool) -> Extra:
     return {"ollama": {"created_at": now, "total_duration": 1, "load_duration": 1}}
 
 
-def chat_counts(body: Mapping[str, JSON], streamed: bool) -> bool:
-    """A stream of Chat Completions tells its usage only when asked to."""
+def chat_reports_usage(body: Mapping[str, JSON], streamed: bool) -> bool:
+    """A Chat Completions stream reports usage only if the request enables it."""
     return not streamed or object_or_empty(body.get("stream_options")).get("include_usage") is True
 
 
 def relay_fields(body: Mapping[str, JSON], streamed: bool) -> Extra:
-    """Who answered behind the relay."""
+    """Adds the host behind the relay."""
     return {"openai": {"created": int(time.time()), "provider": RELAY_HOST}}

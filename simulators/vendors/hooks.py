@@ -22,7 +22,7 @@ class AnswerEnd(StrEnum):
     CLEAN = "clean"
     CUT = "cut"  # the connection breaks off
     HANG = "hang"  # nothing more comes, and the connection stays open
-    ENDLESS = "endless"  # the last chunk is repeated for ever
+    ENDLESS = "endless"  # the last chunk is repeated forever
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class FaultHooks:
         """Change the vendor: another model, template, engine or route."""
         return spec
 
-    def door(self, spec: Spec, rng: random.Random) -> OutgoingAnswer | None:
+    def early_answer(self, spec: Spec, rng: random.Random) -> OutgoingAnswer | None:
         """Return an answer that is sent before the request is read."""
         return None
 

@@ -1,4 +1,4 @@
-"""The vendors that serve models of their own, each in its own format, and Mistral."""
+"""Vendors that serve their own models, each in its own format, and Mistral."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ _OPENAI = Spec(
     ),
     models=OPENAI_MODELS,
     envelope=error_envelopes.openai_envelope,
-    rule=rules.openai,
-    switch=thinking_switches.chat,
+    rule=rules.check_openai,
+    thinking_switch=thinking_switches.chat,
     unknown_model=RequestRefused(error_envelopes.NO_MODEL, status=404, code="model_not_found"),
     auth=vendor_auth.OPENAI,
     malformed=error_envelopes.UNPARSED,
-    facts=extra_fields.openai_fields,
-    counts=extra_fields.chat_counts,
+    extra_fields=extra_fields.openai_fields,
+    reports_usage=extra_fields.chat_reports_usage,
     endpoints=metadata_routes.CHAT_MODELS,
 )
 
@@ -57,9 +57,9 @@ _ANTHROPIC = Spec(
     style=ReplyStyle("anthropic", *_ANTHROPIC_IDS, reply_style.reasoning_as_block),
     models=STEADY,
     envelope=error_envelopes.anthropic_envelope,
-    rule=anthropic_rules.anthropic,
+    rule=anthropic_rules.check_anthropic,
     thinking_choices=("auto", "none"),
-    switch=thinking_switches.anthropic,
+    thinking_switch=thinking_switches.anthropic,
     unknown_model=RequestRefused("model: {model}", status=404),
     auth=vendor_auth.ANTHROPIC,
     malformed="The request body is not valid: {detail}",
@@ -83,14 +83,14 @@ HOSTED: tuple[Spec, ...] = (
         ),
         models=RESPONSES_MODELS,
         envelope=error_envelopes.openai_envelope,
-        rule=responses_rules.responses,
-        switch=thinking_switches.responses,
+        rule=responses_rules.check_responses,
+        thinking_switch=thinking_switches.responses,
         unknown_model=RequestRefused(
             "The requested model '{model}' does not exist.", param="model", code="model_not_found"
         ),
         auth=vendor_auth.OPENAI,
         malformed=error_envelopes.UNPARSED,
-        facts=extra_fields.responses_fields,
+        extra_fields=extra_fields.responses_fields,
         endpoints=metadata_routes.CHAT_MODELS,
     ),
     _ANTHROPIC,
@@ -101,7 +101,7 @@ HOSTED: tuple[Spec, ...] = (
         mount="/anthropic-strict",
         style=ReplyStyle("anthropic", *_ANTHROPIC_IDS, reply_style.reasoning_as_omitted_block),
         models=OPUS_MODELS,
-        rule=anthropic_rules.anthropic_strict,
+        rule=anthropic_rules.check_anthropic_strict,
         choices=("auto", "none"),
         thinking_choices=None,
     ),
@@ -115,8 +115,8 @@ HOSTED: tuple[Spec, ...] = (
         ),
         models=GEMINI_MODELS,
         envelope=PlainEnvelope("gemini"),
-        rule=rules.gemini,
-        switch=thinking_switches.gemini,
+        rule=rules.check_gemini,
+        thinking_switch=thinking_switches.gemini,
         unknown_model=RequestRefused(
             "models/{model} is not found for API version v1beta, or is not supported for "
             "generateContent. Call ListModels to see the list of available models and their "
@@ -135,12 +135,12 @@ HOSTED: tuple[Spec, ...] = (
         style=ReplyStyle("openai", IdStyle("", 32, HEX), IdStyle("", 9)),
         models=MISTRAL_MODELS,
         envelope=error_envelopes.mistral_envelope,
-        rule=mistral_rules.mistral,
-        switch=thinking_switches.chat,
+        rule=mistral_rules.check_mistral,
+        thinking_switch=thinking_switches.chat,
         unknown_model=RequestRefused("Invalid model: {model}", code="1500"),
         auth=vendor_auth.MISTRAL,
-        facts=extra_fields.chat_fields,
-        counts=extra_fields.chat_counts,
+        extra_fields=extra_fields.chat_fields,
+        reports_usage=extra_fields.chat_reports_usage,
         request_id="mistral-correlation-id",
         endpoints=metadata_routes.CHAT_MODELS,
     ),

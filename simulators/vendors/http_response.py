@@ -31,19 +31,19 @@ class VendorResponse(Response):
 
     @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if _is_prompt(self.outgoing):
+        if _is_immediate(self.outgoing):
             await self._send(send)
             return
-        sent = asyncio.create_task(self._send(send))
-        gone = asyncio.create_task(_gone(receive))
+        sending = asyncio.create_task(self._send(send))
+        disconnected = asyncio.create_task(_wait_for_disconnect(receive))
         try:
-            await asyncio.wait((sent, gone), return_when=asyncio.FIRST_COMPLETED)
-            if sent.done():
-                sent.result()
+            await asyncio.wait((sending, disconnected), return_when=asyncio.FIRST_COMPLETED)
+            if sending.done():
+                sending.result()
         finally:
-            # A client that has left must not be waited for: an endless answer would never end.
-            sent.cancel()
-            gone.cancel()
+            # Stop sending to a client that has disconnected: an endless answer would never end.
+            sending.cancel()
+            disconnected.cancel()
 
     async def _send(self, send: Send) -> None:
         outgoing = self.outgoing
@@ -66,24 +66,24 @@ class VendorResponse(Response):
     async def _send_body(self, send: Send) -> None:
         outgoing = self.outgoing
         pause = outgoing.think
-        for chunk in _pieces(outgoing):
-            # Also a pause of nothing lets others have their turn, even beside an endless answer.
+        for chunk in _iter_chunks(outgoing):
+            # Even a pause of 0 yields to other tasks, so an endless answer does not block them.
             await asyncio.sleep(pause)
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
             pause = outgoing.gap
 
 
-def _is_prompt(outgoing: OutgoingAnswer) -> bool:
-    """Whether it is sent at once, so that nobody needs to watch whether the client is there."""
+def _is_immediate(outgoing: OutgoingAnswer) -> bool:
+    """Whether it is sent without delay, so that no task has to watch for a disconnect."""
     return outgoing.end is AnswerEnd.CLEAN and not (outgoing.wait or outgoing.think or outgoing.gap)
 
 
-def _pieces(outgoing: OutgoingAnswer) -> Iterator[bytes]:
+def _iter_chunks(outgoing: OutgoingAnswer) -> Iterator[bytes]:
     if outgoing.end is AnswerEnd.ENDLESS:
         return chain(outgoing.chunks, repeat(outgoing.chunks[-1]))
     return iter(outgoing.chunks)
 
 
-async def _gone(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""What vendors serve beside answers: lists of models, versions, templates."""
+"""Metadata that vendors serve: lists of models, versions, templates."""
 
 from __future__ import annotations
 
@@ -96,10 +96,10 @@ def ollama_tags(spec: Spec, body: Mapping[str, JSON]) -> dict[str, JSON]:
 
 
 def ollama_show(spec: Spec, body: Mapping[str, JSON]) -> dict[str, JSON]:
-    asked = str(body.get("model") or body.get("name") or "")
-    name = asked if ":" in asked else f"{asked}:latest"
+    requested = str(body.get("model") or body.get("name") or "")
+    name = requested if ":" in requested else f"{requested}:latest"
     if name not in spec.models:
-        raise RequestRefused(f"model '{asked}' not found", status=404)
+        raise RequestRefused(f"model '{requested}' not found", status=404)
     capabilities: list[JSON] = ["completion"]
     if spec.models[name].takes_tools:
         capabilities += ["tools", "thinking"]

@@ -1,4 +1,4 @@
-"""What MiniMax demands on both of its routes: pairs, whole arguments and tools with parameters."""
+"""MiniMax's request rules: paired calls and results, complete arguments, tool parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simulators.vendors.error_envelopes import RequestRefused
 from simulators.vendors.spec import VendorRequest
 
 
-def minimax(request: VendorRequest) -> None:
+def check_minimax(request: VendorRequest) -> None:
     for tool in list_or_empty(request.body.get("tools")):
         function = object_or_empty(object_or_empty(tool).get("function"))
         if not function.get("parameters"):
@@ -22,7 +22,7 @@ def minimax(request: VendorRequest) -> None:
     _check_pairs(request)
 
 
-def minimax_anthropic(request: VendorRequest) -> None:
+def check_minimax_anthropic(request: VendorRequest) -> None:
     _check_pairs(request)
 
 
@@ -61,5 +61,5 @@ def _is_object(text: str) -> bool:
         return False
 
 
-def _invalid(what: str) -> RequestRefused:
-    return RequestRefused(f"invalid params, {what} (2013)")
+def _invalid(detail: str) -> RequestRefused:
+    return RequestRefused(f"invalid params, {detail} (2013)")

@@ -1,4 +1,4 @@
-"""What Mistral demands: an order of roles, as many results as calls, ids of nine characters."""
+"""Mistral's request rules: an order of roles, as many results as calls, nine-character ids."""
 
 from __future__ import annotations
 
@@ -11,54 +11,59 @@ from simulators.vendors.error_envelopes import RequestRefused
 from simulators.vendors.spec import VendorRequest
 
 Message = Mapping[str, JSON]
-ORDER, IDS = "3230", "3280"
+ORDER_CODE, ID_CODE = "3230", "3280"
 _ID = re.compile(r"[a-zA-Z0-9]{9}")
 
 
-def mistral(request: VendorRequest) -> None:
+def check_mistral(request: VendorRequest) -> None:
     messages = [object_or_empty(item) for item in list_or_empty(request.body.get("messages"))]
     _check_order(messages)
-    _check_numbers(messages)
+    _check_counts(messages)
     last = messages[-1] if messages else {}
     if last.get("role") == "assistant" and last.get("prefix") is not True:
         raise RequestRefused(
             "Expected last role User or Tool (or Assistant with prefix True) for serving but got "
             "assistant",
-            code=ORDER,
+            code=ORDER_CODE,
         )
-    for id_ in _ids(messages):
+    for id_ in _iter_call_ids(messages):
         if not _ID.fullmatch(id_):
             raise RequestRefused(
-                f"Tool call id was {id_} but must be a-z, A-Z, 0-9, with a length of 9.", code=IDS
+                f"Tool call id was {id_} but must be a-z, A-Z, 0-9, with a length of 9.",
+                code=ID_CODE,
             )
 
 
 def _check_order(messages: Sequence[Message]) -> None:
-    """Only the assistant speaks after a result, and only a call is followed by one."""
-    before = ""
+    """Only the assistant follows a result, and a result follows only a call."""
+    previous = ""
     for message in messages:
         role = text_or_empty(message.get("role"))
-        after_result = before == "tool" and role not in ("assistant", "tool")
-        if after_result or (role == "tool" and before in ("", "user", "system")):
-            raise RequestRefused(f"Unexpected role '{role}' after role '{before}'", code=ORDER)
-        before = role
+        after_result = previous == "tool" and role not in ("assistant", "tool")
+        if after_result or (role == "tool" and previous in ("", "user", "system")):
+            raise RequestRefused(
+                f"Unexpected role '{role}' after role '{previous}'", code=ORDER_CODE
+            )
+        previous = role
 
 
-def _check_numbers(messages: Sequence[Message]) -> None:
+def _check_counts(messages: Sequence[Message]) -> None:
     waiting = 0
-    uneven = RequestRefused("Not the same number of function calls and responses", code=ORDER)
+    mismatch = RequestRefused(
+        "Not the same number of function calls and responses", code=ORDER_CODE
+    )
     for message in messages:
         if message.get("role") == "tool":
             waiting -= 1
             continue
         if waiting:
-            raise uneven
+            raise mismatch
         waiting = len(list_or_empty(message.get("tool_calls")))
     if waiting and messages[-1].get("role") == "tool":
-        raise uneven
+        raise mismatch
 
 
-def _ids(messages: Sequence[Message]) -> Iterator[str]:
+def _iter_call_ids(messages: Sequence[Message]) -> Iterator[str]:
     for message in messages:
         for call in list_or_empty(message.get("tool_calls")):
             yield text_or_empty(object_or_empty(call).get("id"))

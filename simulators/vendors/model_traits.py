@@ -1,4 +1,4 @@
-"""What a simulated model is like. Everything that tells models apart is data."""
+"""The traits of the simulated models. All differences between models are data."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from enum import StrEnum
 
 
 class ThinkingMode(StrEnum):
-    """When a model shows that it thinks."""
+    """When a model shows its reasoning."""
 
     NEVER = "never"
-    ASKED = "when asked"
+    ON_REQUEST = "when asked"
     UNLESS_DISABLED = "unless disabled"
     ALWAYS = "always"
 
 
 class ReplayDuty(StrEnum):
-    """What must come back with the history."""
+    """What a client must replay with the history."""
 
     FREE = "nothing"
     SAME_TURN = "reasoning of the current turn"
@@ -28,9 +28,9 @@ class ReplayDuty(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """How a model thinks and what it wants back."""
+    """When a model thinks, and what it requires to be replayed."""
 
-    thinks: ThinkingMode = ThinkingMode.ASKED
+    thinking_mode: ThinkingMode = ThinkingMode.ON_REQUEST
     replay: ReplayDuty = ReplayDuty.FREE
     takes_tools: bool = True
 
@@ -43,7 +43,7 @@ DEEPSEEK_MODELS = {
     "sim-v3.2-chat": Model(ThinkingMode.NEVER),
 }
 DEEPSEEK_ANTHROPIC_MODELS = {"sim-v4": DEEPSEEK_MODELS["sim-v4"]}
-# Reasoning that is lost makes these worse, but nothing is refused.
+# Lost reasoning makes their answers worse, but no request is refused.
 MINIMAX_MODELS = {"sim-m2": Model(ThinkingMode.ALWAYS)}
 GLM_MODELS = {"sim-4.7": Model(ThinkingMode.UNLESS_DISABLED), "sim-5.3": Model(ThinkingMode.ALWAYS)}
 QWEN_MODELS = {

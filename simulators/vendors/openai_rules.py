@@ -44,35 +44,35 @@ _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 
 def check_request(request: Mapping[str, Any]) -> None:
-    """Raise RequestRefused for what OpenAI would refuse in the shape of a request."""
+    """Raise RequestRefused if OpenAI would refuse the shape of a request."""
     for name in request:
         if name not in PARAMETERS:
             raise RequestRefused(
                 f"Unknown parameter: '{name}'.", param=name, code="unknown_parameter"
             )
-    _need(request, "model")
+    _require(request, "model")
     _check_messages(request)
     _check_tools(request)
 
 
 def _check_messages(request: Mapping[str, Any]) -> None:
-    messages = _need(request, "messages")
+    messages = _require(request, "messages")
     if not isinstance(messages, list) or not messages:
         raise _wrong_type("messages", "a non-empty array of objects")
     for index, message in enumerate(messages):
-        at = f"messages[{index}]"
+        path = f"messages[{index}]"
         if not isinstance(message, dict):
-            raise _wrong_type(at, "an object")
+            raise _wrong_type(path, "an object")
         role = message.get("role")
         if role not in ROLES:
             known = ", ".join(f"'{name}'" for name in ROLES)
             raise RequestRefused(
                 f"Invalid value: '{role}'. Supported values are: {known}.",
-                param=f"{at}.role",
+                param=f"{path}.role",
                 code="invalid_value",
             )
         if not isinstance(message.get("content"), str | list | None):
-            raise _wrong_type(f"{at}.content", "a string or an array of objects")
+            raise _wrong_type(f"{path}.content", "a string or an array of objects")
 
 
 def _check_tools(request: Mapping[str, Any]) -> None:
@@ -91,29 +91,29 @@ def _check_tools(request: Mapping[str, Any]) -> None:
     _check_choice(request.get("tool_choice", "auto"), tools)
 
 
-def _check_tool(tool: Any, at: str) -> None:
+def _check_tool(tool: Any, path: str) -> None:
     if not isinstance(tool, dict) or tool.get("type") != "function":
         raise RequestRefused(
-            f"Invalid value for '{at}.type'.", param=f"{at}.type", code="invalid_value"
+            f"Invalid value for '{path}.type'.", param=f"{path}.type", code="invalid_value"
         )
     function = tool.get("function")
     if not isinstance(function, dict):
         raise RequestRefused(
-            f"Missing required parameter: '{at}.function'.",
-            param=f"{at}.function",
+            f"Missing required parameter: '{path}.function'.",
+            param=f"{path}.function",
             code="missing_required_parameter",
         )
     name = function.get("name")
     if not isinstance(name, str) or not 1 <= len(name) <= 64 or not set(name) <= _NAME:
         raise RequestRefused(
-            f"Invalid '{at}.function.name': string does not match pattern. "
+            f"Invalid '{path}.function.name': string does not match pattern. "
             "Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.",
-            param=f"{at}.function.name",
+            param=f"{path}.function.name",
             code="invalid_value",
         )
     if not isinstance(function.get("parameters", {}), dict):
         raise RequestRefused(
-            f"Invalid schema for function '{name}'.", param=f"{at}.function.parameters"
+            f"Invalid schema for function '{name}'.", param=f"{path}.function.parameters"
         )
 
 
@@ -128,7 +128,7 @@ def _check_choice(choice: Any, tools: list[dict[str, Any]]) -> None:
     )
 
 
-def _need(request: Mapping[str, Any], name: str) -> Any:
+def _require(request: Mapping[str, Any], name: str) -> Any:
     if name not in request:
         raise RequestRefused(
             f"Missing required parameter: '{name}'.",
@@ -138,6 +138,6 @@ def _need(request: Mapping[str, Any], name: str) -> Any:
     return request[name]
 
 
-def _wrong_type(param: str, wanted: str) -> RequestRefused:
-    message = f"Invalid type for '{param}': expected {wanted}."
+def _wrong_type(param: str, expected: str) -> RequestRefused:
+    message = f"Invalid type for '{param}': expected {expected}."
     return RequestRefused(message, param=param, code="invalid_type")

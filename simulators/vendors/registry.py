@@ -1,4 +1,4 @@
-"""The simulated vendors. A new one is an entry in one of the lists gathered here."""
+"""The simulated vendors. A new one is an entry in one of these lists."""
 
 from __future__ import annotations
 

@@ -40,8 +40,8 @@ Shape = Callable[[str, ModelCall, random.Random], Sequence[Part]]
 class IdStyle:
     """How a vendor's ids look.
 
-    `form` says what stands behind the prefix: drawn letters, the place of a call in its answer
-    from 0 or from 1, its number in the whole conversation, its tool's name.
+    `form` is the template after the prefix: random letters (`drawn`), the position of a call in
+    its answer from 0 (`index`) or 1 (`place`), its `number` in the conversation, its tool's `name`.
     """
 
     prefix: str
@@ -70,7 +70,7 @@ class ReplyStyle:
     shape: Shape | None = None
     fingerprint: str | None = None
 
-    def reply(
+    def build_reply(
         self, answer: Answer, call: ModelCall, rng: random.Random, *, thinks: bool, signs: bool
     ) -> Reply:
         """Build the reply for a model's answer."""
@@ -79,13 +79,15 @@ class ReplyStyle:
             parts += self.shape(answer.thought, call, rng)
         if answer.text:
             parts.append(Text(answer.text))
-        before = count_calls_before(call)
+        previous_calls = count_calls_before(call)
         for index, tool_request in enumerate(answer.tool_requests):
             extra: Extra = {}
             if signs and index == 0:
                 extra = {self.format: {"thoughtSignature": sign_text(answer.thought)}}
-            id_ = self.call_ids.draw(rng, index, name=tool_request.tool.name, number=before + index)
-            parts.append(_call(tool_request, id_, extra))
+            id_ = self.call_ids.draw(
+                rng, index, name=tool_request.tool.name, number=previous_calls + index
+            )
+            parts.append(_tool_call(tool_request, id_, extra))
         if self.format == item_ids.FORMAT:
             parts = item_ids.link_items(parts)
         return Reply(
@@ -99,7 +101,7 @@ class ReplyStyle:
 
 
 def count_calls_before(call: ModelCall) -> int:
-    """How many calls the conversation has seen."""
+    """How many calls the conversation already contains."""
     parts = [part for turn in call.turns for part in turn.parts]
     return sum(isinstance(part, ToolCall | BrokenCall) for part in parts)
 
@@ -124,7 +126,7 @@ def is_own_signature(signature: str) -> bool:
 
 
 def reasoning_as_field(name: str) -> Shape:
-    """Reasoning as a string beside the content."""
+    """Reasoning as a string next to the content."""
 
     def shape(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
         return [Reasoning(thought, ReasoningKind.FIELD, name)]
@@ -134,63 +136,68 @@ def reasoning_as_field(name: str) -> Shape:
 
 def reasoning_as_block(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
     """Reasoning as Anthropic's signed block."""
-    return [_block(thought, thought)]
+    return [_thinking_block(thought, thought)]
 
 
 def reasoning_as_omitted_block(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
-    """A signed block whose text is left out unless the client asks to see it."""
-    thinking = _own(call, "anthropic").get("thinking")
-    shown = isinstance(thinking, Mapping) and thinking.get("display") == "summarized"
-    return [_block(thought if shown else "", thought)]
+    """A signed block whose text is omitted unless the client requests it."""
+    thinking = _format_fields(call, "anthropic").get("thinking")
+    is_visible = isinstance(thinking, Mapping) and thinking.get("display") == "summarized"
+    return [_thinking_block(thought if is_visible else "", thought)]
 
 
 def reasoning_as_thought(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
-    """Reasoning as a part of Gemini's."""
+    """Reasoning as a Gemini part."""
     raw: JSON = {"text": thought, "thought": True}
     return [Reasoning(thought, ReasoningKind.THOUGHT, raw)]
 
 
 def reasoning_as_item(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
-    """Reasoning as an item of the Responses API, sealed where the client asks for that."""
+    """Reasoning as an item of the Responses API, encrypted if the client requests it."""
     summary: list[JSON] = [{"type": "summary_text", "text": thought}]
-    id_ = item_ids.reasoning_id(rng)
+    id_ = item_ids.make_reasoning_id(rng)
     raw: dict[str, JSON] = {"id": id_, "type": "reasoning", "summary": summary}
-    wanted = _own(call, item_ids.FORMAT).get("include")
-    if isinstance(wanted, list) and "reasoning.encrypted_content" in wanted:
+    include = _format_fields(call, item_ids.FORMAT).get("include")
+    if isinstance(include, list) and "reasoning.encrypted_content" in include:
         raw["encrypted_content"] = sign_text(thought)
     return [Reasoning(thought, ReasoningKind.ITEM, raw)]
 
 
 def reasoning_as_split(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
-    """MiniMax: an array beside the content where it is asked for, else think tags in it."""
-    if _own(call, "openai").get("reasoning_split") is not True:
+    """MiniMax: an array next to the content on request, otherwise think tags in the content."""
+    if _format_fields(call, "openai").get("reasoning_split") is not True:
         return [Text(f"<think>\n{thought}\n</think>\n\n")]
-    return [_details(thought, "MiniMax-response-v1")]
+    return [_reasoning_details(thought, "MiniMax-response-v1")]
 
 
 def reasoning_as_relayed(thought: str, call: ModelCall, rng: random.Random) -> list[Part]:
     """OpenRouter: the same thoughts as a string and as an array."""
     field = Reasoning(thought, ReasoningKind.FIELD, "reasoning")
-    return [field, _details(thought, "unknown")]
+    return [field, _reasoning_details(thought, "unknown")]
 
 
-def _own(call: ModelCall, form: str) -> Mapping[str, JSON]:
-    """The fields of a request that only its own format knows."""
-    own = call.extra.get(form)
-    return own if isinstance(own, Mapping) else {}
+def _format_fields(call: ModelCall, wire_format: str) -> Mapping[str, JSON]:
+    """The fields of a request that are specific to its format."""
+    fields = call.extra.get(wire_format)
+    return fields if isinstance(fields, Mapping) else {}
 
 
-def _block(shown: str, thought: str) -> Reasoning:
-    raw: JSON = {"type": "thinking", "thinking": shown, "signature": sign_text(thought)}
-    return Reasoning(shown, ReasoningKind.BLOCK, raw)
+def _thinking_block(visible: str, thought: str) -> Reasoning:
+    raw: JSON = {"type": "thinking", "thinking": visible, "signature": sign_text(thought)}
+    return Reasoning(visible, ReasoningKind.BLOCK, raw)
 
 
-def _details(thought: str, form: str) -> Reasoning:
-    entry: dict[str, JSON] = {"type": "reasoning.text", "text": thought, "format": form, "index": 0}
+def _reasoning_details(thought: str, details_format: str) -> Reasoning:
+    entry: dict[str, JSON] = {
+        "type": "reasoning.text",
+        "text": thought,
+        "format": details_format,
+        "index": 0,
+    }
     return Reasoning(thought, ReasoningKind.DETAILS, [entry])
 
 
-def _call(tool_request: ToolRequest, id_: str, extra: Extra) -> ToolCall:
+def _tool_call(tool_request: ToolRequest, id_: str, extra: Extra) -> ToolCall:
     arguments = dict(tool_request.arguments)
     return ToolCall(
         id_, tool_request.tool.name, arguments, "mind", arguments_text(arguments), extra=extra
@@ -198,6 +205,6 @@ def _call(tool_request: ToolRequest, id_: str, extra: Extra) -> ToolCall:
 
 
 def _usage(call: ModelCall, parts: list[Part]) -> Usage:
-    """Tokens by the rule of thumb: four characters each."""
-    asked = len(str(call.turns)) + len(str(call.tools))
-    return Usage(max(1, asked // 4), max(1, len(str(parts)) // 4))
+    """Token counts by a rule of thumb: four characters per token."""
+    prompt_length = len(str(call.turns)) + len(str(call.tools))
+    return Usage(max(1, prompt_length // 4), max(1, len(str(parts)) // 4))

@@ -25,7 +25,7 @@ from simulators.vendors.reply_stream import (
     write_chunks,
 )
 from simulators.vendors.spec import Endpoint, Spec, VendorRequest
-from simulators.vendors.thinking_switches import thinks
+from simulators.vendors.thinking_switches import is_thinking
 
 MAX_BODY = 4 * 1024 * 1024
 
@@ -41,38 +41,38 @@ class RequestHandler:
     def answer(self, request: Request, data: bytes, *, always_streams: bool) -> OutgoingAnswer:
         """Answer a request to the model."""
         for hooks in self.fault_hooks:
-            if (outgoing := hooks.door(self.spec, self.rng)) is not None:
+            if (outgoing := hooks.early_answer(self.spec, self.rng)) is not None:
                 return self._apply_last_hooks(outgoing)
         try:
-            vendor_request = self._read(request, data, always_streams)
+            vendor_request = self._read_request(request, data, always_streams)
             for hooks in self.fault_hooks:
                 hooks.refuse(vendor_request, self.rng)
         except RequestRefused as refusal:
-            return self._apply_last_hooks(self._refusal(refusal))
-        alone = self.spec.path != self.spec.stream_path
-        as_list = alone and request.query_params.get("alt") != "sse"
-        return self._apply_last_hooks(self._said(vendor_request, as_list=as_list))
+            return self._apply_last_hooks(self._answer_refusal(refusal))
+        has_stream_path = self.spec.path != self.spec.stream_path
+        as_list = has_stream_path and request.query_params.get("alt") != "sse"
+        return self._apply_last_hooks(self._answer_model_request(vendor_request, as_list=as_list))
 
-    def beside(self, request: Request, data: bytes, endpoint: Endpoint) -> OutgoingAnswer:
+    def serve_metadata(self, request: Request, data: bytes, endpoint: Endpoint) -> OutgoingAnswer:
         """Answer a request for metadata, such as the list of models."""
         try:
             self._check_key(request)
-            sent = self._parsed(data) if data else {}
-            return self._json(endpoint(self.spec, sent), 200)
+            body = self._parse_body(data) if data else {}
+            return self._json_answer(endpoint(self.spec, body), 200)
         except RequestRefused as refusal:
-            return self._refusal(refusal)
+            return self._answer_refusal(refusal)
 
-    def reply(self, vendor_request: VendorRequest) -> Reply:
+    def build_reply(self, vendor_request: VendorRequest) -> Reply:
         """Build the model's reply, with all hooks applied."""
         signs = vendor_request.model.replay is ReplayDuty.SIGNATURES
-        said = answers.answer_request(vendor_request.call)
+        answer = answers.answer_request(vendor_request.call)
         for hooks in self.fault_hooks:
-            said = hooks.answer(said, vendor_request, self.rng)
+            answer = hooks.answer(answer, vendor_request, self.rng)
         style = self.spec.style
-        reply = style.reply(
-            said, vendor_request.call, self.rng, thinks=vendor_request.thinks, signs=signs
+        reply = style.build_reply(
+            answer, vendor_request.call, self.rng, thinks=vendor_request.thinks, signs=signs
         )
-        # A longer template takes more of the prompt.
+        # A longer template uses more prompt tokens.
         tokens = (reply.usage.input_tokens or 0) + len(self.spec.template) // 4
         reply = replace(
             reply,
@@ -83,7 +83,7 @@ class RequestHandler:
             reply = hooks.reply(reply, vendor_request, self.rng)
         return reply
 
-    def stream(self, reply: Reply) -> Sequence[bytes]:
+    def build_chunks(self, reply: Reply) -> Sequence[bytes]:
         """Build the chunks of a streamed reply, with all hooks applied."""
         events: Sequence[Event] = split_reply_events(reply)
         for hooks in self.fault_hooks:
@@ -93,25 +93,31 @@ class RequestHandler:
             chunks = hooks.chunks(chunks, self.rng)
         return chunks
 
-    def whole(self, reply: Reply) -> bytes:
+    def encode_reply(self, reply: Reply) -> bytes:
         """Build the body of a reply that is not streamed, with all hooks applied."""
         body: Mapping[str, JSON] = FORMATS[self.spec.format].write_reply(reply)
         for hooks in self.fault_hooks:
             body = hooks.body(body, self.rng)
         return encode_body(body)
 
-    def _said(self, vendor_request: VendorRequest, *, as_list: bool) -> OutgoingAnswer:
+    def _answer_model_request(
+        self, vendor_request: VendorRequest, *, as_list: bool
+    ) -> OutgoingAnswer:
         call = vendor_request.call
-        reply = self.reply(vendor_request)
-        facts = self.spec.facts(vendor_request.body, call.stream)
-        counted = reply.usage if self.spec.counts(vendor_request.body, call.stream) else Usage()
-        reply = replace(reply, extra={**reply.extra, **facts}, usage=counted)
+        reply = self.build_reply(vendor_request)
+        extra_fields = self.spec.extra_fields(vendor_request.body, call.stream)
+        usage = (
+            reply.usage if self.spec.reports_usage(vendor_request.body, call.stream) else Usage()
+        )
+        reply = replace(reply, extra={**reply.extra, **extra_fields}, usage=usage)
         if not call.stream:
-            return OutgoingAnswer([self.whole(reply)], "application/json", headers=self._headers())
-        chunks, kind = self.stream(reply), media_type(self.spec.format)
+            return OutgoingAnswer(
+                [self.encode_reply(reply)], "application/json", headers=self._headers()
+            )
+        chunks, content_type = self.build_chunks(reply), media_type(self.spec.format)
         if as_list:
-            chunks, kind = as_json_list(chunks), "application/json"
-        return OutgoingAnswer(chunks, kind, headers=self._headers())
+            chunks, content_type = as_json_list(chunks), "application/json"
+        return OutgoingAnswer(chunks, content_type, headers=self._headers())
 
     def _apply_last_hooks(self, outgoing: OutgoingAnswer) -> OutgoingAnswer:
         for hooks in self.fault_hooks:
@@ -122,10 +128,10 @@ class RequestHandler:
         if self.spec.auth is not None:
             self.spec.auth.check(request.headers, request.query_params)
 
-    def _read(self, request: Request, data: bytes, always_streams: bool) -> VendorRequest:
-        """The request, if the vendor takes it."""
+    def _read_request(self, request: Request, data: bytes, always_streams: bool) -> VendorRequest:
+        """Parse the request; raise RequestRefused if the vendor does not accept it."""
         self._check_key(request)
-        body = self._parsed(data)
+        body = self._parse_body(data)
         if "model" in request.path_params:
             body = {**body, "model": request.path_params["model"]}
         try:
@@ -134,21 +140,21 @@ class RequestHandler:
             self._check_shape(body, request)
             raise self._malformed(f"{exc.at.removeprefix('$.')}: {exc.message}") from exc
         call = replace(call, stream=call.stream or always_streams)
-        model = self.spec.model(call.model)
+        model = self.spec.find_model(call.model)
         vendor_request = VendorRequest(
-            body, request.headers, call, model, thinks(model, self.spec.switch(body))
+            body, request.headers, call, model, is_thinking(model, self.spec.thinking_switch(body))
         )
         if self.spec.rule is not None:
             self.spec.rule(vendor_request)
         return vendor_request
 
     def _check_shape(self, body: Mapping[str, JSON], request: Request) -> None:
-        """Let the vendor's own rule speak first where it has words for a broken shape."""
+        """Run the vendor's rule first: it can have its own message for a malformed request."""
         if self.spec.rule is not None:
             blank = ModelCall("", (), max_tokens=1)
             self.spec.rule(VendorRequest(body, request.headers, blank, Model(), thinks=False))
 
-    def _parsed(self, data: bytes) -> Mapping[str, JSON]:
+    def _parse_body(self, data: bytes) -> Mapping[str, JSON]:
         try:
             text = data.decode()
         except UnicodeDecodeError as exc:
@@ -161,12 +167,12 @@ class RequestHandler:
     def _malformed(self, detail: str) -> RequestRefused:
         return RequestRefused(self.spec.malformed.replace("{detail}", detail))
 
-    def _refusal(self, refusal: RequestRefused) -> OutgoingAnswer:
+    def _answer_refusal(self, refusal: RequestRefused) -> OutgoingAnswer:
         body = self.spec.envelope(refusal, f"req_{self.rng.getrandbits(96):024x}")
-        outgoing = self._json(body, refusal.status)
+        outgoing = self._json_answer(body, refusal.status)
         return replace(outgoing, media_type=self.spec.error_type)
 
-    def _json(self, body: Mapping[str, JSON], status: int) -> OutgoingAnswer:
+    def _json_answer(self, body: Mapping[str, JSON], status: int) -> OutgoingAnswer:
         return OutgoingAnswer([encode_body(body)], "application/json", status, self._headers())
 
     def _headers(self) -> dict[str, str]:
@@ -177,5 +183,5 @@ class RequestHandler:
 
 
 def encode_body(body: Mapping[str, JSON]) -> bytes:
-    # Plain ASCII carries even what UTF-8 cannot, such as half of a surrogate pair.
+    # ASCII escapes can carry what UTF-8 cannot, such as a lone surrogate.
     return json.dumps(body).encode("ascii")

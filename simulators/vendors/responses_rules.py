@@ -1,4 +1,4 @@
-"""What the Responses API demands: items under their own ids, reasoning with what it led to."""
+"""Request rules of the Responses API: item ids, and reasoning paired with the item it led to."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_
 from probes.messages import JSON
 from simulators.vendors import closure_rules
 from simulators.vendors.error_envelopes import RequestRefused
-from simulators.vendors.item_ids import needed_reasoning
+from simulators.vendors.item_ids import required_reasoning_id
 from simulators.vendors.spec import VendorRequest
 
 Item = Mapping[str, JSON]
 PREFIXES = {"function_call": "fc", "message": "msg", "reasoning": "rs"}
 
 
-def responses(request: VendorRequest) -> None:
+def check_responses(request: VendorRequest) -> None:
     previous = request.body.get("previous_response_id")
     if isinstance(previous, str):
         # Nothing is stored, as for an account without data retention.
@@ -26,7 +26,7 @@ def responses(request: VendorRequest) -> None:
         )
     items = [object_or_empty(item) for item in list_or_empty(request.body.get("input"))]
     _check_ids(items)
-    closure_rules.check_responses(request.body)
+    closure_rules.check_responses_closure(request.body)
     _check_pairs(items)
 
 
@@ -43,7 +43,7 @@ def _check_ids(items: Sequence[Item]) -> None:
 
 
 def _check_pairs(items: Sequence[Item]) -> None:
-    """A reasoning item and what it led to come back together, or what it led to has no id."""
+    """A reasoning item and the item it led to are replayed together, or the latter has no id."""
     seen: set[str] = set()
     for index, item in enumerate(items):
         id_, kind = text_or_empty(item.get("id")), _kind(item)
@@ -53,17 +53,17 @@ def _check_pairs(items: Sequence[Item]) -> None:
                 text = f"Item '{id_}' of type 'reasoning' was provided without its required"
                 raise RequestRefused(f"{text} following item.", param="input")
             continue
-        needed = needed_reasoning(id_)
-        if needed and needed not in seen:
+        required_id = required_reasoning_id(id_)
+        if required_id and required_id not in seen:
             raise RequestRefused(
                 f"Item '{id_}' of type '{kind}' was provided without its required 'reasoning' "
-                f"item: '{needed}'.",
+                f"item: '{required_id}'.",
                 param="input",
             )
 
 
 def _is_output(items: Sequence[Item]) -> bool:
-    """Whether an item is there that a model gives out."""
+    """Whether the first item is a model's output."""
     if not items:
         return False
     kind = _kind(items[0])

@@ -1,4 +1,4 @@
-"""What OpenAI, Gemini and Ollama demand of a request beyond its shape, in their own words."""
+"""Request rules of OpenAI, Gemini and Ollama beyond the JSON shape, with their messages."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from simulators.vendors.spec import VendorRequest
 SKIPPED_SIGNATURES = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
 
 
-def openai(request: VendorRequest) -> None:
+def check_openai(request: VendorRequest) -> None:
     check_request(request.body)
     closure_rules.OPENAI_CLOSURE.check(request.body)
 
 
-def gemini(request: VendorRequest) -> None:
-    if not closure_rules.contents_of(request.body):
+def check_gemini(request: VendorRequest) -> None:
+    if not closure_rules.read_contents(request.body):
         raise RequestRefused("* GenerateContentRequest.contents: contents is not specified")
-    closure_rules.check_gemini(request.body)
+    closure_rules.check_gemini_closure(request.body)
     if request.model.replay is ReplayDuty.SIGNATURES:
         _check_signatures(request.body)
 
 
-def ollama(request: VendorRequest) -> None:
+def check_ollama(request: VendorRequest) -> None:
     if request.call.tools and not request.model.takes_tools:
         name = request.call.model
         raise RequestRefused(f"registry.ollama.ai/library/{name} does not support tools")
 
 
 def _check_signatures(body: Mapping[str, JSON]) -> None:
-    """The first call of every step of the current turn carries its signature."""
-    contents = closure_rules.contents_of(body)
-    real = [
+    """Require a signature on the first call of every step of the current turn."""
+    contents = closure_rules.read_contents(body)
+    user_turns = [
         index
         for index, content in enumerate(contents)
         if content.get("role") != "model"
-        and any("text" in p for p in closure_rules.parts_of(content))
+        and any("text" in p for p in closure_rules.read_parts(content))
     ]
     for index, content in enumerate(contents):
-        calls = [part for part in closure_rules.parts_of(content) if "functionCall" in part]
-        if not calls or (real and index < real[-1]):
+        calls = [part for part in closure_rules.read_parts(content) if "functionCall" in part]
+        if not calls or (user_turns and index < user_turns[-1]):
             continue
         signature = text_or_empty(calls[0].get("thoughtSignature"))
         name = text_or_empty(object_or_empty(calls[0]["functionCall"]).get("name"))

@@ -37,26 +37,26 @@ class Spec:
     models: Mapping[str, Model]
     envelope: Envelope
     rule: Rule | None
-    switch: Callable[[Mapping[str, JSON]], bool | None]
+    thinking_switch: Callable[[Mapping[str, JSON]], bool | None]
     unknown_model: RequestRefused
     auth: Auth | None = None
     prefix: str = ""
     malformed: str = "{detail}"
-    facts: ExtraFields = lambda body, streamed: {}
-    # Whether an answer tells its usage.
-    counts: Callable[[Mapping[str, JSON], bool], bool] = lambda body, streamed: True
+    extra_fields: ExtraFields = lambda body, streamed: {}
+    # Whether an answer reports usage.
+    reports_usage: Callable[[Mapping[str, JSON], bool], bool] = lambda body, streamed: True
     request_id: str = "x-request-id"
     server: str = "simulated-vendor"
     error_type: str = "application/json"
     any_model: bool = False
-    # Method and path of what is served beside answers.
+    # Metadata endpoints by method and path.
     endpoints: Mapping[tuple[str, str], Endpoint] = field(default_factory=dict)
-    # Values of tool_choice that are taken and obeyed, and those left while the model thinks.
+    # Values of tool_choice that the vendor accepts and obeys, in general and while it thinks.
     choices: tuple[str, ...] = CHOICES
     thinking_choices: tuple[str, ...] | None = None
     template: str = TEMPLATE
-    engine: str = ""  # the version that the server tells
-    echo: str = ""  # the model named in answers; the one asked for where it is empty
+    engine: str = ""  # the version that the server reports
+    echo: str = ""  # the model named in answers; the requested one if empty
     faults: str = ""  # switches that are always on
 
     @property
@@ -65,15 +65,15 @@ class Spec:
 
     @property
     def path(self) -> str:
-        """Where questions are asked, below the mount."""
+        """The path of model requests below the mount."""
         return self.prefix + FORMATS[self.format].path
 
     @property
     def stream_path(self) -> str:
         return self.prefix + FORMATS[self.format].stream_path.partition("?")[0]
 
-    def model(self, name: str) -> Model:
-        """The model of that name; raises RequestRefused where there is none."""
+    def find_model(self, name: str) -> Model:
+        """The model of that name; raises RequestRefused if there is none."""
         model = self.models.get(name) or self.models.get(f"{name}:latest")
         if model is None and self.any_model:
             model = next(iter(self.models.values()))

@@ -1,4 +1,4 @@
-"""A vendor: one class for all of them. What tells them apart is their `Spec`."""
+"""A vendor. One class serves all of them; a `Spec` holds the differences."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_REMEMBERED = 100_000
 
 
 class Vendor:
-    """Serves one Spec over HTTP, with switches that make it go wrong."""
+    """Serves one Spec over HTTP, with fault switches."""
 
     def __init__(
         self,
@@ -38,53 +38,53 @@ class Vendor:
         self.spec = spec
         self.clock = clock or Clock()
         self.latency = latency
-        # A call can be bent and then leak; what has leaked is text, and no call any more.
+        # Leaks run last: a leaked call is text, which the other faults could not change.
         self.switches = sorted(switches, key=lambda s: Metric.LEAK in s.fault.effect.metrics)
-        self._seen: dict[str, int] = {}
+        self._request_counts: dict[str, int] = {}
 
     def routes(self) -> list[Route]:
         """Everything the vendor serves, below its mount."""
-        asking = {self.spec.stream_path: True, self.spec.path: False}
-        if len(asking) == 1:
-            asking = {self.spec.path: False}
+        model_paths = {self.spec.stream_path: True, self.spec.path: False}
+        if len(model_paths) == 1:
+            model_paths = {self.spec.path: False}
         return [
             *(
-                Route(path, partial(self._ask, always_streams=always), methods=["POST"])
-                for path, always in asking.items()
+                Route(path, partial(self._answer_request, always_streams=always), methods=["POST"])
+                for path, always in model_paths.items()
             ),
             *(
-                Route(path, self._serving(endpoint), methods=[method])
+                Route(path, self._make_metadata_route(endpoint), methods=[method])
                 for (method, path), endpoint in self.spec.endpoints.items()
             ),
         ]
 
-    def serve(self, data: bytes) -> RequestHandler:
-        """Who serves a request of these bytes now, and how it goes wrong.
+    def build_handler(self, data: bytes) -> RequestHandler:
+        """The handler for a request with this body, with the faults that act on it now.
 
-        The dice fall by what is asked and how often it was asked before, not by the order of
-        requests: many at once give the same answers as one after the other.
+        Randomness depends on the body and how often it was sent before, not on the order of
+        requests: concurrent requests get the same answers as sequential ones.
         """
         digest = hashlib.sha256(data).hexdigest()
-        if len(self._seen) >= MAX_REMEMBERED:
-            self._seen.clear()
-        nth = self._seen[digest] = self._seen.get(digest, 0) + 1
+        if len(self._request_counts) >= MAX_REMEMBERED:
+            self._request_counts.clear()
+        count = self._request_counts[digest] = self._request_counts.get(digest, 0) + 1
         now = self.clock.now()
-        fault_hooks = [s.hooks for s in self.switches if s.acts(now, f"{digest}/{nth}")]
+        fault_hooks = [s.hooks for s in self.switches if s.acts(now, f"{digest}/{count}")]
         spec = self.spec
         for hooks in fault_hooks:
             spec = hooks.spec(spec)
-        return RequestHandler(spec, fault_hooks, random.Random(f"{digest}/{nth}"))
+        return RequestHandler(spec, fault_hooks, random.Random(f"{digest}/{count}"))
 
-    async def _ask(self, request: Request, *, always_streams: bool) -> Response:
+    async def _answer_request(self, request: Request, *, always_streams: bool) -> Response:
         data = await request.body()
-        served = self.serve(data)
-        outgoing = served.answer(request, data, always_streams=always_streams)
-        wait = served.rng.uniform(*self.latency)
+        handler = self.build_handler(data)
+        outgoing = handler.answer(request, data, always_streams=always_streams)
+        wait = handler.rng.uniform(*self.latency)
         return VendorResponse(replace(outgoing, wait=outgoing.wait + wait))
 
-    def _serving(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
-        async def serve(request: Request) -> Response:
+    def _make_metadata_route(self, endpoint: Endpoint) -> Callable[[Request], Awaitable[Response]]:
+        async def serve_metadata(request: Request) -> Response:
             data = await request.body()
-            return VendorResponse(self.serve(data).beside(request, data, endpoint))
+            return VendorResponse(self.build_handler(data).serve_metadata(request, data, endpoint))
 
-        return serve
+        return serve_metadata

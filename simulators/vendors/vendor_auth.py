@@ -1,4 +1,4 @@
-"""How a vendor wants to be shown a key, and what it says without one."""
+"""How a vendor expects its API key, and its errors for a missing or wrong one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ KEY_PREFIX = "sim-"
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """Any key of the form `sim-…` is right. `{key}` in the text stands for what may be shown."""
+    """Any key of the form `sim-…` is valid. `{key}` in a message is replaced by the masked key."""
 
-    header: str = ""  # where the key stands bare; a bearer token where it is empty
+    header: str = ""  # the header with the bare key; empty for a bearer token
     query: str = ""
-    or_bearer: bool = False  # the key may also come as a bearer token
+    or_bearer: bool = False  # also accepts a bearer token
     missing: str = "You didn't provide an API key."
     wrong: str = "Incorrect API key provided: {key}."
     missing_status: int = 401
@@ -24,16 +24,16 @@ class Auth:
     code: str | None = None
 
     def check(self, headers: Mapping[str, str], query: Mapping[str, str]) -> None:
-        """Raise RequestRefused unless the request carries a key of ours."""
-        key = self._key(headers) or (query.get(self.query, "") if self.query else "")
+        """Raise RequestRefused unless the request carries a valid key."""
+        key = self._read_key(headers) or (query.get(self.query, "") if self.query else "")
         if not key:
             raise RequestRefused(self.missing, status=self.missing_status)
         if not key.startswith(KEY_PREFIX) or len(key) == len(KEY_PREFIX):
-            shown = f"{key[:3]}***{key[-4:]}" if len(key) > 12 else "***"
-            text = self.wrong.replace("{key}", shown)
+            masked = f"{key[:3]}***{key[-4:]}" if len(key) > 12 else "***"
+            text = self.wrong.replace("{key}", masked)
             raise RequestRefused(text, status=self.wrong_status, code=self.code)
 
-    def _key(self, headers: Mapping[str, str]) -> str:
+    def _read_key(self, headers: Mapping[str, str]) -> str:
         value = headers.get(self.header, "") if self.header else ""
         if value or (self.header and not self.or_bearer):
             return value

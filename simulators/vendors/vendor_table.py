@@ -1,4 +1,4 @@
-"""The registry as a table for people."""
+"""The registry as a Markdown table."""
 
 from __future__ import annotations
 
@@ -12,27 +12,29 @@ HEAD = (
 
 
 def vendor_table() -> str:
-    """One row for each vendor, in Markdown."""
+    """One row per vendor."""
     rule = "|" + "---|" * (HEAD.count("|") - 1)
     return "\n".join([HEAD, rule, *(_row(spec) for spec in SPECS)])
 
 
 def _row(spec: Spec) -> str:
-    asked = [spec.path] + ([spec.stream_path] if spec.stream_path != spec.path else [])
-    models = [f"`{name}` ({model.thinks}; {model.replay})" for name, model in spec.models.items()]
+    paths = [spec.path] + ([spec.stream_path] if spec.stream_path != spec.path else [])
+    models = [
+        f"`{name}` ({model.thinking_mode}; {model.replay})" for name, model in spec.models.items()
+    ]
     cells = (
         f"`{spec.name}`",
         spec.title,
         f"`{spec.mount}`",
-        "<br>".join(f"`{path}`" for path in asked),
-        _key(spec),
+        "<br>".join(f"`{path}`" for path in paths),
+        _key_cell(spec),
         "<br>".join(models),
         "<br>".join(f"`{method} {path}`" for method, path in spec.endpoints),
     )
     return f"| {' | '.join(cells)} |"
 
 
-def _key(spec: Spec) -> str:
+def _key_cell(spec: Spec) -> str:
     if spec.auth is None:
         return "none"
     return f"`{spec.auth.header}`" if spec.auth.header else "bearer token"

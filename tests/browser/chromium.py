@@ -1,4 +1,4 @@
-"""Finding and starting a real browser."""
+"""Finds and starts a real browser."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ FLAGS = (
 )
 
 
-def find(playwright: Playwright) -> str | None:
-    """CHROMIUM_PATH, a browser on PATH, or playwright's own; None where there is none."""
+def find_browser(playwright: Playwright) -> str | None:
+    """CHROMIUM_PATH, a browser on PATH, or Playwright's own; None if there is none."""
     if path := os.environ.get("CHROMIUM_PATH"):
         return path
-    if path := next((found for name in NAMES if (found := shutil.which(name))), None):
+    if path := next((executable for name in NAMES if (executable := shutil.which(name))), None):
         return path
-    own = playwright.chromium.executable_path
-    return own if Path(own).exists() else None
+    bundled = playwright.chromium.executable_path
+    return bundled if Path(bundled).exists() else None
 
 
-def launch(playwright: Playwright, path: str) -> Browser:
+def launch_browser(playwright: Playwright, path: str) -> Browser:
     return playwright.chromium.launch(executable_path=path, args=list(FLAGS))

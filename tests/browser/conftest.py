@@ -31,7 +31,7 @@ PASSWORD = "correct horse battery"
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The product as it runs: web and worker as processes, on the test database."""
+    """The running product: web and worker as processes, on the test database."""
 
     url: str
     log: Path
@@ -41,21 +41,21 @@ class Site:
 def served(
     django_db_setup: None, static_files: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Site]:
-    """One web process for all tests: it keeps nothing between requests, so they may share it."""
+    """One web process for all tests: it keeps no state between requests, so they can share it."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    found = Site(f"http://127.0.0.1:{port}", tmp_path_factory.mktemp("site") / "web.log")
+    site = Site(f"http://127.0.0.1:{port}", tmp_path_factory.mktemp("site") / "web.log")
     command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--lifespan", "off"]
     command += ["--host", "127.0.0.1", "--port", str(port), "--no-access-log"]
-    with process(command, found.log, PUBLIC_URL=found.url):
-        eventually(lambda: _is_ready(found.url))
-        yield found
+    with process(command, site.log, PUBLIC_URL=site.url):
+        eventually(lambda: _is_ready(site.url))
+        yield site
 
 
 @pytest.fixture
 def site(transactional_db: None, served: Site) -> Site:
-    """The product with an empty database, but for one person."""
+    """The product with an empty database, except for one person."""
     make_person("alice", Role.OPERATOR, password=PASSWORD)
     return served
 
@@ -67,7 +67,7 @@ def worker(site: Site, tmp_path: Path) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningBrowser:
     """A browser, and the event loop that Playwright drives it with."""
 
     browser: Browser
@@ -75,23 +75,25 @@ class Running:
 
 
 @pytest.fixture(scope="session")
-def running() -> Iterator[Running]:
-    """One browser per process: to start it takes longer than most tests."""
+def running() -> Iterator[RunningBrowser]:
+    """One browser per process: starting it takes longer than most tests."""
     with sync_playwright() as playwright:
-        path = chromium.find(playwright)
+        path = chromium.find_browser(playwright)
         if path is None:
             reason = "NO BROWSER: set CHROMIUM_PATH or install chromium; nothing was tested here"
             if os.environ.get("CI") == "true":
                 pytest.fail(reason)
             pytest.skip(reason)
-        found = Running(chromium.launch(playwright, path), asyncio.get_running_loop())
+        running_browser = RunningBrowser(
+            chromium.launch_browser(playwright, path), asyncio.get_running_loop()
+        )
         set_running_loop(None)
-        yield found
-        set_running_loop(found.loop)
+        yield running_browser
+        set_running_loop(running_browser.loop)
 
 
 @pytest.fixture
-def browser(site: Site, running: Running) -> Iterator[Browser]:
+def browser(site: Site, running: RunningBrowser) -> Iterator[Browser]:
     """The browser for one test.
 
     Between calls Playwright leaves its loop marked as the running one of this thread, and Django
@@ -99,7 +101,7 @@ def browser(site: Site, running: Running) -> Iterator[Browser]:
     """
     set_running_loop(running.loop)
     yield running.browser
-    # No page may ask for anything while the next test finds its tables empty.
+    # No page may send a request while the next test starts with empty tables.
     for context in running.browser.contexts:
         context.close()
     set_running_loop(None)
@@ -107,10 +109,10 @@ def browser(site: Site, running: Running) -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser, site: Site) -> Callable[..., tuple[Page, Watch]]:
-    """A page of the given width and colour scheme, signed in as somebody, and what watches it."""
+    """A function that opens a page of a width and colour scheme, signed in, with its watch."""
 
     def open_(
-        width: int = 1440, scheme: str = "light", who: str = "alice", **options: Any
+        width: int = 1440, scheme: str = "light", username: str = "alice", **options: Any
     ) -> tuple[Page, Watch]:
         context = browser.new_context(
             base_url=site.url,
@@ -119,7 +121,7 @@ def open_page(browser: Browser, site: Site) -> Callable[..., tuple[Page, Watch]]
             **options,
         )
         cookie = settings.SESSION_COOKIE_NAME
-        context.add_cookies([{"name": cookie, "value": _session_of(who), "url": site.url}])
+        context.add_cookies([{"name": cookie, "value": _create_session(username), "url": site.url}])
         page = context.new_page()
         watch = Watch(page)
         page.goto("/")
@@ -128,8 +130,8 @@ def open_page(browser: Browser, site: Site) -> Callable[..., tuple[Page, Watch]]
     return open_
 
 
-def _session_of(name: str) -> str:
-    """Signed in without the form; in a thread, since the event loop keeps this one from rows."""
+def _create_session(name: str) -> str:
+    """Sign in without the form; in a thread, because the event loop blocks database access here."""
 
     def sign_in() -> str:
         client = Client()

@@ -1,4 +1,4 @@
-"""Every page there is, and rows that fill them."""
+"""Every page of the product, and rows to fill them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.factories import (
     make_run,
 )
 
-# Addresses that answer with a part of a page, a file, a redirect, or something for machines.
+# URLs that answer with a part of a page, a file, a redirect, or data for machines.
 NOT_PAGES = frozenset(
     {
         "attempt-bundle",
@@ -103,7 +103,7 @@ NOT_PAGES = frozenset(
         "tool-rule-remove",
     }
 )
-# What there is before anything was registered.
+# Pages that exist before anything is registered.
 EMPTY = (
     "fleet",
     "incidents",
@@ -144,69 +144,69 @@ EXCHANGE = {
 FINDING = {"kind": "wrong_value", "message": "tag should be alpha", "path": "/tag"}
 
 
-def fill() -> dict[str, list[str]]:
-    """Rows of every kind, made by the services; the addresses of every page, by its name."""
+def fill_database() -> dict[str, list[str]]:
+    """Create rows of every kind with the services; returns the URLs of every page by name."""
     alice = User.objects.get(username="alice")
     steady, fallen = make_endpoint(), make_endpoint(slug="fallen", provider="anthropic")
     incident = degrade(fallen)
     modes.switch_on(
         steady.profile, Mode.NO_PARALLEL, by=alice, reason="two at once stumble", lasts=None
     )
-    attempt = _probe(steady)
+    attempt = _make_attempts(steady)
     make_run(steady)
     token = tokens.issue_token(name="ci", scopes=[Scope.READ.value], lasts=None, by=alice).token
     channel = make_webhook("http://127.0.0.1:9/hook").channel
     rule = tool_rules.add_rule(pattern="read_*", risk=Risk.READ, note="files", by=alice)
     soon = timezone.now() + timedelta(hours=1)
     maintenance.plan_window(steady, soon, soon + timedelta(hours=1), by=alice, reason="new engine")
-    requests = _requests(alice)
-    slug, one = {"slug": steady.slug}, {"channel_id": channel.pk}
-    found: dict[str, list[str]] = {name: [reverse(name)] for name in (*EMPTY, "login")}
-    found |= {
-        name: [reverse(name, kwargs=slug)]
+    requests = _make_requests(alice)
+    endpoint_args, channel_args = {"slug": steady.slug}, {"channel_id": channel.pk}
+    addresses: dict[str, list[str]] = {name: [reverse(name)] for name in (*EMPTY, "login")}
+    addresses |= {
+        name: [reverse(name, kwargs=endpoint_args)]
         for name in ("endpoint", "endpoint-edit", "endpoint-remove")
     }
-    found["endpoint"] += [f"/endpoints/{fallen.slug}/?range=all"]
-    found["compare"] += [f"/compare/?endpoint={steady.slug}&endpoint={fallen.slug}"]
-    found |= {
-        name: [reverse(name, kwargs=one)]
+    addresses["endpoint"] += [f"/endpoints/{fallen.slug}/?range=all"]
+    addresses["compare"] += [f"/compare/?endpoint={steady.slug}&endpoint={fallen.slug}"]
+    addresses |= {
+        name: [reverse(name, kwargs=channel_args)]
         for name in ("channel-edit", "channel-remove", "channel-rotate")
     }
-    found["endpoint-accept"] = [reverse("endpoint-accept", args=[fallen.slug, "parse_success"])]
-    found["audit-entry"] = [reverse("audit-entry", args=[AuditEntry.objects.latest("id").pk])]
-    found["rollout"] = [request.get_absolute_url() for request in requests]
-    found["rollout-step-back"] = [reverse("rollout-step-back", args=["swapped"])]
-    found["endpoint"] += ["/endpoints/swapped/"]
-    found["incident"] = [reverse("incident", args=[incident.pk])]
-    found["run"] = [reverse("run", args=[attempt.run_id])]
-    found["attempt"] = [reverse("attempt", args=[attempt.run_id, attempt.probe, attempt.trial])]
-    found["token-revoke"] = [reverse("token-revoke", args=[token.prefix])]
-    found["tool-rule"] = [reverse("tool-rule", args=[rule.pk])]
-    found["demo-remove"] = [reverse("demo-remove")]
-    found["person"] = [reverse("person", args=[alice.pk])]
-    found["security-app"] = [reverse("security-app")]
-    found["security-passkey-new"] = [reverse("security-passkey-new")]
-    found["design"] = [reverse("design")]
-    return found | _people_and_teams(alice, steady)
+    addresses["endpoint-accept"] = [reverse("endpoint-accept", args=[fallen.slug, "parse_success"])]
+    addresses["audit-entry"] = [reverse("audit-entry", args=[AuditEntry.objects.latest("id").pk])]
+    addresses["rollout"] = [request.get_absolute_url() for request in requests]
+    addresses["rollout-step-back"] = [reverse("rollout-step-back", args=["swapped"])]
+    addresses["endpoint"] += ["/endpoints/swapped/"]
+    addresses["incident"] = [reverse("incident", args=[incident.pk])]
+    addresses["run"] = [reverse("run", args=[attempt.run_id])]
+    addresses["attempt"] = [reverse("attempt", args=[attempt.run_id, attempt.probe, attempt.trial])]
+    addresses["token-revoke"] = [reverse("token-revoke", args=[token.prefix])]
+    addresses["tool-rule"] = [reverse("tool-rule", args=[rule.pk])]
+    addresses["demo-remove"] = [reverse("demo-remove")]
+    addresses["person"] = [reverse("person", args=[alice.pk])]
+    addresses["security-app"] = [reverse("security-app")]
+    addresses["security-passkey-new"] = [reverse("security-passkey-new")]
+    addresses["design"] = [reverse("design")]
+    return addresses | _make_people_and_teams(alice, steady)
 
 
-def _people_and_teams(by: User, endpoint: Endpoint) -> dict[str, list[str]]:
+def _make_people_and_teams(by: User, endpoint: Endpoint) -> dict[str, list[str]]:
     team, empty = (teams.create_team(name=name, by=by) for name in ("Search", "Ops"))
     teams.move_endpoints([endpoint], team=team, by=by)
     rights = InvitedRights(roles=[Role.OPERATOR, Role.APPROVER], team=team)
     link = people.invite_person(username="carl", rights=rights, by=by)
     grant = link.person.grants.order_by("pk")[0]
     return {
-        "person": [reverse("person", args=[each.pk]) for each in (by, link.person)],
+        "person": [reverse("person", args=[row.pk]) for row in (by, link.person)],
         "grant-take": [reverse("grant-take", args=[link.person.pk, grant.pk])],
-        "team": [reverse("team", args=[each.pk]) for each in (team, empty)],
+        "team": [reverse("team", args=[row.pk]) for row in (team, empty)],
         "team-remove": [reverse("team-remove", args=[team.pk])],
         "invitation": [reverse("invitation", args=[link.text])],
     }
 
 
-def _requests(alice: User) -> list[RolloutRequest]:
-    """One that was approved, one that waits beside a profile in force, one for a pinned mode."""
+def _make_requests(alice: User) -> list[RolloutRequest]:
+    """One approved request, one pending next to a profile in force, one for a pinned mode."""
     bob = make_person("bob", Role.APPROVER)
     ease_gates()
     swapped = make_ready(slug="swapped")
@@ -215,13 +215,13 @@ def _requests(alice: User) -> list[RolloutRequest]:
     swap_template(swapped, stage="write")
     make_ready(slug="ready")
     reason = "nobody writes tonight"
-    held = swapped.profile_in_force
-    pinned = modes.switch_on(held, Mode.READ_ONLY_TOOLS, by=bob, reason=reason, pinned=True)
+    profile = swapped.profile_in_force
+    pinned = modes.switch_on(profile, Mode.READ_ONLY_TOOLS, by=bob, reason=reason, pinned=True)
     unpin = rollout_requests.request_unpin(pinned, by=alice, reason="the night is over")
     return [decided, make_request(swapped, alice), unpin]
 
 
-def _probe(endpoint: Endpoint) -> Attempt:
+def _make_attempts(endpoint: Endpoint) -> Attempt:
     for hours in (30, 20, 10):
         make_finished_run(endpoint, failed=1, at=timezone.now() - timedelta(hours=hours))
     run = make_finished_run(endpoint, passed=1, failed=1)

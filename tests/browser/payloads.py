@@ -1,7 +1,7 @@
-"""Two hundred things that a hostile model or endpoint may say.
+"""Two hundred texts that a hostile model or endpoint can send.
 
-Each one that could act sets `window.hit`, asks for an address that nobody else asks for, or opens
-a dialog; so a page that lets it act is found out.
+Each one that could act sets `window.hit`, requests a URL that nothing else requests, or opens a
+dialog; so a page that lets it act is detected.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _ELEMENTS = (
     "<time datetime=x data-relative>never</time>",
     "<button data-copy>x</button>",
 )
-# What closes whatever it stands in: an attribute, a text area, a script, a comment, a pre.
+# Texts that close the context they are in: an attribute, a text area, a comment, a pre.
 _BREAKOUTS = (
     '">',
     "'>",
@@ -172,11 +172,11 @@ _PROTOCOL = (
 )
 
 
-def payloads() -> list[str]:
-    """All of them, each different from every other."""
+def build_payloads() -> list[str]:
+    """All payloads, without duplicates."""
     elements = [element.format(hit=HIT) for element in _ELEMENTS]
     attributes = [attribute.format(hit=HIT) for attribute in _ATTRIBUTES]
     breakouts = [f"{out}{inside}" for out, inside in product(_BREAKOUTS, elements[:10])]
     others = (_TEMPLATES, _ADDRESSES, _HIDDEN, _TERMINAL, _JSON, _GIANTS, _TABLES, _PROTOCOL)
-    found = [*elements, *attributes, *breakouts, *(text for family in others for text in family)]
-    return list(dict.fromkeys(found))
+    texts = [*elements, *attributes, *breakouts, *(text for family in others for text in family)]
+    return list(dict.fromkeys(texts))

@@ -1,8 +1,8 @@
-"""Takes pictures of a running instance: every page for people to look at, some for docs/.
+"""Takes screenshots of a running instance: of every page for review, of some for docs/.
 
 python -m tests.browser.screenshots --url http://127.0.0.1:8000 --user admin --into /tmp/pictures
 python -m tests.browser.screenshots --docs
-The password is read from TOOLGAUGE_PASSWORD, or asked for.
+The password is read from TOOLGAUGE_PASSWORD or from a prompt.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from tests.browser import chromium
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "screenshots"
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 WIDTHS = (1440, 390)
-SHOWN = ("fleet", "endpoint", "attempt", "compare")  # in docs/
-# Pages that are found by following links from the ones before: name, where from, which link.
-FOLLOWED = (
+DOCS_PAGES = ("fleet", "endpoint", "attempt", "compare")  # in docs/
+# Pages that are reached by a link from an earlier one: name, start page, pattern of the link.
+LINKED_PAGES = (
     ("rollout", "/rollouts/", r"^/rollouts/\d+/$"),
     ("audit-entry", "/audit/", r"^/audit/\d+/$"),
     ("person", "/settings/people/", r"^/settings/people/\d+/$"),
@@ -36,28 +36,31 @@ FOLLOWED = (
 
 
 def main() -> int:
-    options = _parser().parse_args()
+    options = _build_parser().parse_args()
     password = os.environ.get("TOOLGAUGE_PASSWORD") or getpass.getpass()
     with sync_playwright() as playwright:
-        path = chromium.find(playwright)
+        path = chromium.find_browser(playwright)
         if path is None:
             print("No browser found; set CHROMIUM_PATH.", file=sys.stderr)
             return 2
-        browser = chromium.launch(playwright, path)
+        browser = chromium.launch_browser(playwright, path)
         for scheme in SCHEMES:
             for width in WIDTHS:
-                page = _page(browser, options.url, scheme, width)
+                page = _open_page(browser, options.url, scheme, width)
                 _sign_in(page, options.user, password)
-                found = _all(page, options)
-                for name in SHOWN if options.docs else found:
+                addresses = _find_pages(page, options)
+                for name in DOCS_PAGES if options.docs else addresses:
                     into = DOCS if options.docs else options.into
-                    _take(
-                        page, found[name], into / f"{name}-{scheme}-{width}.png", not options.docs
+                    _take_screenshot(
+                        page,
+                        addresses[name],
+                        into / f"{name}-{scheme}-{width}.png",
+                        not options.docs,
                     )
     return 0
 
 
-def _parser() -> argparse.ArgumentParser:
+def _build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description="Take pictures of a running instance.")
     parser.add_argument("--url", default="http://127.0.0.1:8000")
     parser.add_argument("--user", default="admin")
@@ -68,26 +71,26 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _all(page: Page, options: argparse.Namespace) -> dict[str, str]:
-    """Every page that can be reached: fixed addresses, the settings, and what links lead to."""
+def _find_pages(page: Page, options: argparse.Namespace) -> dict[str, str]:
+    """Every reachable page: fixed URLs, the settings, and linked pages."""
     endpoint: str = options.endpoint
-    found = {"fleet": "/", "endpoint": f"/endpoints/{endpoint}/?range=30d"}
-    found |= {"incidents": "/incidents/", "compare": "/compare/"}
-    found |= {"rollouts": "/rollouts/", "audit": "/audit/", "confirm": "/confirm/"}
-    found |= {"step-back": f"/endpoints/{endpoint}/step-back/"}
-    found |= {"new": "/endpoints/new/", "edit": f"/endpoints/{endpoint}/edit/"}
-    found |= {"remove": f"/endpoints/{endpoint}/remove/", "nothing": "/nothing-here/"}
-    for name, start, pattern in FOLLOWED:
-        address = start.format_map({**found, "endpoint": endpoint})
+    addresses = {"fleet": "/", "endpoint": f"/endpoints/{endpoint}/?range=30d"}
+    addresses |= {"incidents": "/incidents/", "compare": "/compare/"}
+    addresses |= {"rollouts": "/rollouts/", "audit": "/audit/", "confirm": "/confirm/"}
+    addresses |= {"step-back": f"/endpoints/{endpoint}/step-back/"}
+    addresses |= {"new": "/endpoints/new/", "edit": f"/endpoints/{endpoint}/edit/"}
+    addresses |= {"remove": f"/endpoints/{endpoint}/remove/", "nothing": "/nothing-here/"}
+    for name, start, pattern in LINKED_PAGES:
+        address = start.format_map({**addresses, "endpoint": endpoint})
         if link := _first_link(page, address, pattern):
-            found[name] = link
-    found["settings"] = "/settings/"
+            addresses[name] = link
+    addresses["settings"] = "/settings/"
     page.goto("/settings/system/")
-    for each in page.locator(".tabs a").all():
-        address = each.get_attribute("href") or ""
+    for tab in page.locator(".tabs a").all():
+        address = tab.get_attribute("href") or ""
         if address.startswith("/settings/"):
-            found[address.strip("/").replace("/", "-")] = address
-    return found
+            addresses[address.strip("/").replace("/", "-")] = address
+    return addresses
 
 
 def _first_link(page: Page, start: str, pattern: str) -> str | None:
@@ -96,7 +99,7 @@ def _first_link(page: Page, start: str, pattern: str) -> str | None:
     return next((link for link in links if re.search(pattern, link)), None)
 
 
-def _page(browser: Browser, url: str, scheme: Literal["light", "dark"], width: int) -> Page:
+def _open_page(browser: Browser, url: str, scheme: Literal["light", "dark"], width: int) -> Page:
     size = {"width": width, "height": 900 if width > 1000 else 844}
     context = browser.new_context(
         base_url=url,
@@ -114,7 +117,7 @@ def _sign_in(page: Page, user: str, password: str) -> None:
     page.wait_for_url("/")
 
 
-def _take(page: Page, path: str, file: Path, whole: bool) -> None:
+def _take_screenshot(page: Page, path: str, file: Path, whole: bool) -> None:
     page.goto(path, wait_until="networkidle")
     file.parent.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=file, full_page=whole)

@@ -20,7 +20,7 @@ ALL: dict[str, Any] = {
     "runOnly": {"type": "tag", "values": TAGS},
     "rules": {"target-size": {"enabled": True}},
     "resultTypes": ["violations"],
-    "preload": False,  # for rules about media and about how a screen is held; there are none here
+    "preload": False,  # only for rules about media and screen orientation, which are not used
 }
 RUN = """async (options) => {
   const { violations } = await axe.run(document, options);
@@ -33,7 +33,7 @@ CONTRAST: dict[str, Any] = {
     "resultTypes": ["violations"],
     "preload": False,
 }
-# Whole walks through all pages: on a busy machine they need more time than any other test.
+# These tests visit all pages: on a busy machine they need more time than any other test.
 pytestmark = pytest.mark.timeout(600)
 
 
@@ -45,30 +45,30 @@ def administrator(site: Site) -> User:
 
 @pytest.fixture
 def filled(administrator: User) -> dict[str, list[str]]:
-    return pages.fill()
+    return pages.fill_database()
 
 
 @pytest.fixture
 def living_page(administrator: User, settings: Settings) -> str:
-    """The page of all parts, which the site itself shows only in development."""
+    """The page of all components, which the site serves only in development."""
     client = Client()
     client.force_login(administrator)
     settings.DEBUG = True
     return client.get("/design/").content.decode()
 
 
-def test_nobody_is_shut_out(
+def test_pages_are_accessible(
     filled: dict[str, list[str]],
     living_page: str,
     open_page: Callable[..., tuple[Page, Watch]],
 ) -> None:
-    """axe-core finds nothing on any page with rows of every kind, in light and in dark."""
+    """axe-core finds no violation on any page with rows of every kind, in light and in dark."""
     page, watch = open_page(reduced_motion="reduce")
     page.route(
         "**/design/", lambda route: route.fulfill(body=living_page, content_type="text/html")
     )
-    # Colours are a page's, not a row's: in dark one of each kind is enough, but for endpoints,
-    # which have the colours of every state.
+    # Colours depend on the page, not on the row: in dark one page of each kind is enough, except
+    # for endpoints, which have the colours of every state.
     paths = [
         (path, number == 0 or name == "endpoint")
         for name in sorted(filled)
@@ -76,47 +76,49 @@ def test_nobody_is_shut_out(
         if name != "login"
     ]
 
-    found = [trouble for path, dark in paths for trouble in _look(page, path, dark=dark)]
+    violations = [
+        violation for path, dark in paths for violation in _run_axe(page, path, dark=dark)
+    ]
     page.context.clear_cookies()
-    found += [trouble for path in filled["login"] for trouble in _look(page, path)]
+    violations += [violation for path in filled["login"] for violation in _run_axe(page, path)]
 
-    assert not found, "\n".join(found)
-    assert watch.troubles == []
+    assert not violations, "\n".join(violations)
+    assert watch.problems == []
 
 
 @pytest.mark.usefixtures("administrator")
-def test_nobody_is_shut_out_of_what_is_still_empty(
+def test_empty_pages_are_accessible(
     open_page: Callable[..., tuple[Page, Watch]],
 ) -> None:
-    """axe-core finds nothing on the pages of a product that was just set up."""
+    """axe-core finds no violation on the pages of a new installation."""
     page, watch = open_page(width=390, reduced_motion="reduce")
     paths = [f"/{_route(name)}" for name in pages.EMPTY]
 
-    found = [trouble for path in paths for trouble in _look(page, path, dark=False)]
+    violations = [violation for path in paths for violation in _run_axe(page, path, dark=False)]
 
-    assert not found, "\n".join(found)
-    assert watch.troubles == []
+    assert not violations, "\n".join(violations)
+    assert watch.problems == []
 
 
-def test_every_page_is_looked_at(filled: dict[str, list[str]]) -> None:
-    """A new address is either in the list of pages or said to be none."""
-    names = {str(each.name) for each in urlpatterns}
+def test_every_page_is_covered(filled: dict[str, list[str]]) -> None:
+    """Every URL is listed either as a page or as no page."""
+    names = {str(pattern.name) for pattern in urlpatterns}
 
     assert names == set(filled) | pages.NOT_PAGES
 
 
-def _look(page: Page, path: str, *, dark: bool = True) -> list[str]:
-    """What axe-core finds there: everything in light, contrast also in dark."""
+def _run_axe(page: Page, path: str, *, dark: bool = True) -> list[str]:
+    """The violations on a page: of all rules in light, of contrast also in dark."""
     page.emulate_media(color_scheme="light", reduced_motion="reduce")
     page.goto(path)
     page.evaluate("document.querySelectorAll('details').forEach(part => (part.open = true))")
     page.evaluate(AXE_SCRIPT)
-    found = [f"{path} {each}" for each in page.evaluate(RUN, ALL)]
+    violations = [f"{path} {violation}" for violation in page.evaluate(RUN, ALL)]
     if not dark:
-        return found
+        return violations
     page.emulate_media(color_scheme="dark", reduced_motion="reduce")
-    return found + [f"{path} dark {each}" for each in page.evaluate(RUN, CONTRAST)]
+    return violations + [f"{path} dark {violation}" for violation in page.evaluate(RUN, CONTRAST)]
 
 
 def _route(name: str) -> str:
-    return next(str(each.pattern) for each in urlpatterns if each.name == name)
+    return next(str(pattern.pattern) for pattern in urlpatterns if pattern.name == name)

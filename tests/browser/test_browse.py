@@ -46,7 +46,7 @@ def run(transactional_db: None) -> Run:
 def test_from_the_fleet_to_the_bytes(
     run: Run, open_page: Callable[..., tuple[Page, Watch]]
 ) -> None:
-    """By clicks alone: fleet, endpoint, run, attempt, marked bytes, chunks, difference, files."""
+    """Clicks lead from the fleet to endpoint, run, attempt, marked bytes, chunks, diff, files."""
     page, watch = open_page()
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
 
@@ -56,14 +56,14 @@ def test_from_the_fleet_to_the_bytes(
         f"Run {run.pk}: 1 of 2 attempts failed"
     )
 
-    # Inside the run page the evidence is loaded in place, and the finding leads to its mark.
+    # The run page loads the evidence in place, and the finding links to its mark.
     page.locator("#attempt-format-1 > summary").click()
     page.get_by_role("link", name="Show in reply 1").click()
     expect(page.locator("mark")).to_have_text(r"\"tag\": \"gamma\"")
     expect(page.locator("mark")).to_be_in_viewport()
     expect(page.locator(".call.blocked .call-name")).to_have_text("probe_echo")
 
-    # On its own page too, with the command to repeat it.
+    # So does the attempt's own page, with the command to repeat it.
     page.get_by_role("link", name="Open on its own page").first.click()
     page.locator("summary", has_text="curl").click()
     page.get_by_role("button", name="Copy as curl").click()
@@ -77,7 +77,7 @@ def test_from_the_fleet_to_the_bytes(
     expect(page.locator(".diff del").first).to_be_visible()
     page.get_by_role("link", name=f"run {run.pk}", exact=True).first.click()
 
-    # Five thousand chunks are a picture and pages.
+    # Five thousand chunks are shown as a chart and in pages.
     page.locator("#attempt-streaming-1 > summary").click()
     page.get_by_role("link", name="Show the 5,000 chunks").click()
     page.get_by_role("link", name="Later").click()
@@ -87,4 +87,4 @@ def test_from_the_fleet_to_the_bytes(
     names = zipfile.ZipFile(io.BytesIO(Path(bundle.value.path()).read_bytes())).namelist()
     assert {"run.json", "format-1/1/reply.txt", "streaming-1/1/chunks.jsonl"} <= set(names)
     expect(page).to_have_url(re.compile(rf"/runs/{run.pk}/"))
-    assert watch.troubles == []
+    assert watch.problems == []

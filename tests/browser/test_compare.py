@@ -16,7 +16,7 @@ from tests.factories import make_endpoint, make_rollup
 
 @pytest.fixture
 def hosts(site: Site) -> None:
-    """One model on two hosts, the one good and the other not, and another model beside them."""
+    """One model on a healthy and on a failing host, and another model."""
     for slug, model, failed in (("here", "same", 0), ("there", "same", 4), ("else", "other", 0)):
         endpoint = make_endpoint(slug=slug, model=model)
         for hours in (5, 3, 1):
@@ -28,7 +28,7 @@ def hosts(site: Site) -> None:
 def test_one_model_is_compared_across_hosts(
     open_page: Callable[..., tuple[Page, Watch]], tmp_path: Path
 ) -> None:
-    """From the heat map by ticks to one chart with a line each, in the address, taken along."""
+    """Ticked endpoints share one chart, with a line each, in the URL and in the export."""
     page, watch = open_page()
     page.get_by_role("link", name="Compare").click()
     expect(page.locator("table.heat tbody tr")).to_have_count(3)
@@ -43,13 +43,13 @@ def test_one_model_is_compared_across_hosts(
     expect(page.locator("[data-chart] .scatterlayer .trace")).to_have_count(2)
     expect(page.locator("[data-chart] .legend")).to_contain_text("there")
     assert {"endpoint=here", "endpoint=there"} <= set(page.url.split("?")[1].split("&"))
-    with page.expect_download() as begun:
+    with page.expect_download() as download:
         page.locator(".compare-chart").get_by_role("link", name="JSON").click()
-    begun.value.save_as(tmp_path / "chart.json")
-    taken = json.loads((tmp_path / "chart.json").read_text())
-    assert {"here", "there"} <= set(json.dumps(taken).split('"'))
+    download.value.save_as(tmp_path / "chart.json")
+    exported = json.loads((tmp_path / "chart.json").read_text())
+    assert {"here", "there"} <= set(json.dumps(exported).split('"'))
 
     page.get_by_label("Leave there out").click()
 
     expect(page.locator("main")).to_contain_text("here stands alone")
-    assert watch.troubles == []
+    assert watch.problems == []

@@ -1,4 +1,4 @@
-"""From nothing to the first verdict, as somebody does it who has just installed the product."""
+"""From a new installation to the first verdict."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.browser.watch import Watch
 def test_an_empty_installation_leads_to_a_verdict(
     open_page: Callable[..., tuple[Page, Watch]], worker: None, vendor_url: str
 ) -> None:
-    """First run, a preset, a try that fails and says why, one that works, and the verdict."""
+    """The first run leads over a preset, a failed and a successful try to a verdict."""
     page, watch = open_page()
     expect(page.get_by_role("heading", name="The first verdict takes a minute")).to_be_visible()
     page.get_by_role("link", name="vLLM or SGLang").click()
@@ -34,9 +34,9 @@ def test_an_empty_installation_leads_to_a_verdict(
     page.get_by_role("button", name="Add endpoint").click()
 
     page.wait_for_url("**/endpoints/first/")
-    # The key was still in its field: with another one nothing would pass.
+    # The key was still in its field: without it nothing would pass.
     expect(page.locator("#lead")).to_contain_text("healthy", timeout=90_000)
-    assert watch.troubles == []
+    assert watch.problems == []
 
 
 @pytest.fixture
@@ -45,11 +45,11 @@ def simulated_fleet(site: Site) -> None:
     User.objects.create_superuser("root")
 
 
-def test_the_simulated_fleet_goes_with_one_click(
+def test_the_simulated_fleet_is_removed_with_one_click(
     simulated_fleet: None, open_page: Callable[..., tuple[Page, Watch]]
 ) -> None:
-    """The note leads to a question that names them all; one button later the first run is back."""
-    page, watch = open_page(width=390, who="root")
+    """The notice leads to a confirmation that lists all endpoints, and back to the first run."""
+    page, watch = open_page(width=390, username="root")
 
     page.get_by_role("link", name="Remove the simulated fleet").click()
     expect(page.get_by_role("link", name="demo-steady")).to_be_visible()
@@ -57,4 +57,4 @@ def test_the_simulated_fleet_goes_with_one_click(
 
     expect(page.get_by_text("10 simulated endpoints were removed.")).to_be_visible()
     expect(page.get_by_role("heading", name="The first verdict takes a minute")).to_be_visible()
-    assert watch.troubles == []
+    assert watch.problems == []

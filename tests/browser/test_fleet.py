@@ -22,7 +22,7 @@ def three(transactional_db: None) -> None:
 
 @pytest.fixture
 def under_way(transactional_db: None) -> Run:
-    """A run of beta, which stands below alpha."""
+    """A run of beta, which is listed below alpha."""
     make_finished_run(make_endpoint(slug="alpha"), passed=9, failed=1)
     beta = make_endpoint(slug="beta")
     make_finished_run(beta)
@@ -32,7 +32,7 @@ def under_way(transactional_db: None) -> Run:
 def test_a_person_finds_an_endpoint_by_keys(
     three: None, open_page: Callable[..., tuple[Page, Watch]]
 ) -> None:
-    """Search, filter, rows, figures, back again and the dialog of keys, without a mouse."""
+    """Search, filter, rows, figures, history and the shortcut dialog work without a mouse."""
     page, watch = open_page()
     rows, keys = page.locator(".row-link"), page.keyboard
     expect(rows).to_have_text(["alpha", "beta", "gamma"])
@@ -71,13 +71,13 @@ def test_a_person_finds_an_endpoint_by_keys(
     expect(page.locator("#keys")).to_be_hidden()
     keys.type("gi")
     expect(page).to_have_url(re.compile("/incidents/$"))
-    assert watch.troubles == []
+    assert watch.problems == []
 
 
 def test_a_run_that_ends_changes_its_row_alone(
     under_way: Run, open_page: Callable[..., tuple[Page, Watch]]
 ) -> None:
-    """No reload: the row moves on, keeps the focus, and a new order waits until nobody is busy."""
+    """The row updates without a reload and keeps the focus; reordering waits for the user."""
     page, watch = open_page(width=1200)
     rows = page.locator(".row-link")
     page.evaluate("() => { window.kept = document.querySelector('#fleet table'); }")
@@ -85,11 +85,11 @@ def test_a_run_that_ends_changes_its_row_alone(
 
     row = page.locator(f"#row-{under_way.endpoint_id}")
 
-    _meanwhile(lambda: make_attempt(under_way))
-    _look_again(page)
+    _change_rows(lambda: make_attempt(under_way))
+    _refresh(page)
     expect(row.locator("progress")).to_have_attribute("value", "1")
-    _meanwhile(lambda: _end_badly(under_way))
-    _look_again(page)
+    _change_rows(lambda: _finish_with_failures(under_way))
+    _refresh(page)
 
     expect(row).to_contain_text("failing")
     expect(row).to_have_class("changed")
@@ -100,17 +100,17 @@ def test_a_run_that_ends_changes_its_row_alone(
 
     page.get_by_role("link", name="Show it as it is now").click()
     expect(rows).to_have_text(["beta", "alpha"])
-    assert watch.troubles == []
+    assert watch.problems == []
 
 
-def _end_badly(run: Run) -> None:
+def _finish_with_failures(run: Run) -> None:
     endpoint = run.endpoint
     run.delete()
     make_finished_run(endpoint, passed=2, failed=8)
 
 
-def _meanwhile(change: Callable[[], object]) -> None:
-    """Change rows while the browser is open: its loop keeps this thread from the database."""
+def _change_rows(change: Callable[[], object]) -> None:
+    """Change rows in a thread: the browser's event loop blocks database access here."""
 
     def work() -> None:
         try:
@@ -122,6 +122,6 @@ def _meanwhile(change: Callable[[], object]) -> None:
         pool.submit(work).result()
 
 
-def _look_again(page: Page) -> None:
-    """What happens every ten seconds, and when a person comes back to the page."""
+def _refresh(page: Page) -> None:
+    """Trigger the refresh that runs every ten seconds and when the page becomes visible."""
     page.evaluate("() => document.dispatchEvent(new Event('visibilitychange'))")

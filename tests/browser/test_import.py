@@ -20,16 +20,16 @@ def administrator(site: Site) -> None:
 
 
 @pytest.mark.usefixtures("administrator")
-def test_a_file_is_mended_looked_at_and_applied_on_a_phone(
+def test_a_file_is_corrected_previewed_and_applied_on_a_phone(
     open_page: Callable[..., tuple[Page, Watch]],
 ) -> None:
-    """A wrong line is marked and found in the text, the diff is read, the endpoint is there."""
+    """A wrong line is marked and linked, the diff is shown, and the endpoint is created."""
     page, watch = open_page(width=390)
     page.goto("/settings/import/")
-    text, look = page.get_by_label("YAML"), page.get_by_role("button", name="Show what would")
+    text, preview = page.get_by_label("YAML"), page.get_by_role("button", name="Show what would")
 
     text.fill(STEADY + NEW.replace("anthropic", "antropic"))
-    look.click()
+    preview.click()
 
     expect(page.get_by_role("alert")).to_contain_text("Line 9, column 15:")
     expect(page.get_by_role("alert")).to_contain_text("Did you mean “anthropic”?")
@@ -37,11 +37,11 @@ def test_a_file_is_mended_looked_at_and_applied_on_a_phone(
     page.get_by_role("button", name="Go to line 9").click()
     chosen = text.evaluate("box => box.value.slice(box.selectionStart, box.selectionEnd)")
     assert chosen == "    provider: antropic"
-    assert _too_wide(page) <= 0
+    assert _overflow(page) <= 0
 
     text.fill(STEADY + NEW)
     page.get_by_label("Remove endpoints that do not stand").check()
-    look.click()
+    preview.click()
 
     change = page.locator("article", has_text="steady")
     expect(change).to_contain_text("change")
@@ -49,16 +49,16 @@ def test_a_file_is_mended_looked_at_and_applied_on_a_phone(
     expect(change.locator("ins")).to_have_text("m-1")
     expect(page.locator("article", has_text="fresh")).to_contain_text("create")
     expect(page.locator("article", has_text="gone")).to_contain_text("remove")
-    assert _too_wide(page) <= 0
+    assert _overflow(page) <= 0
 
     page.get_by_role("button", name="Apply and remove 1 endpoint").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Applied: 3 endpoints changed")
     page.get_by_role("link", name="fresh").click()
 
     expect(page.get_by_role("heading", level=1)).to_contain_text("fresh")
-    assert watch.troubles == []
+    assert watch.problems == []
 
 
-def _too_wide(page: Page) -> int:
+def _overflow(page: Page) -> int:
     extra = page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth")
     return int(extra)

@@ -1,4 +1,4 @@
-"""A page in another language: what the server says, and what the scripts go on saying."""
+"""A page in another language: the texts of the server, and those that scripts update."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def probed(transactional_db: None) -> None:
 def test_a_reader_switches_to_chinese_and_back(
     open_page: Callable[..., tuple[Page, Watch]],
 ) -> None:
-    """Times that the script keeps fresh and the words of the theme follow the page."""
+    """Times that a script updates and the labels of the theme follow the page's language."""
     page, watch = open_page()
     ended, account = page.locator("time[data-relative]").first, page.locator(".account-button")
     expect(ended).to_have_text(re.compile("^(just now|[0-9]+ (s|min) ago)$"))
@@ -40,4 +40,4 @@ def test_a_reader_switches_to_chinese_and_back(
 
     expect(page.locator("html")).to_have_attribute("lang", "en")
     expect(ended).to_have_text(re.compile("ago$|^just now$"))
-    assert watch.troubles == []
+    assert watch.problems == []

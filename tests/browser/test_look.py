@@ -24,7 +24,7 @@ EVIDENCE = {"exchanges": [EXCHANGE, EXCHANGE], "findings": []}
 
 @pytest.fixture
 def run(transactional_db: None) -> Run:
-    """A fleet with long names, seams, void runs and what a hostile model wrote."""
+    """A fleet with long names, profile changes, void runs and hostile texts."""
     endpoint = make_endpoint(slug="x" * 60, model="M" * 200)
     for hours in range(12, 1, -1):
         at = timezone.now() - timedelta(hours=hours)
@@ -39,7 +39,7 @@ def run(transactional_db: None) -> Run:
 def test_no_page_is_wider_than_a_phone(
     run: Run, open_page: Callable[..., tuple[Page, Watch]]
 ) -> None:
-    """Nothing overflows at 390 pixels, nothing runs, nothing complains."""
+    """At 390 pixels nothing overflows, no hostile text runs, and no page logs a problem."""
     slug = "x" * 60
     paths = ["/", f"/endpoints/{slug}/?range=all", f"/endpoints/{slug}/edit/", "/endpoints/void/"]
     paths += [f"/endpoints/{slug}/remove/", "/endpoints/new/", f"/runs/{run.pk}/"]
@@ -52,13 +52,13 @@ def test_no_page_is_wider_than_a_phone(
             expect(page.locator(".evidence .bytes[open] .raw").first).to_be_visible()
         assert _overflow(page) <= 0, path
 
-    assert watch.troubles == []
+    assert watch.problems == []
 
 
 def test_a_chosen_theme_stays_and_recolours_the_chart(
     run: Run, open_page: Callable[..., tuple[Page, Watch]]
 ) -> None:
-    """Auto, light, dark: the choice outlives a reload, and the chart follows it."""
+    """The chosen theme survives a reload, and the chart uses its colours."""
     page, watch = open_page(scheme="light")
     page.goto(f"/endpoints/{'x' * 60}/?range=all")
     line = page.locator(".scatterlayer .js-line").last
@@ -73,7 +73,7 @@ def test_a_chosen_theme_stays_and_recolours_the_chart(
     dark = page.get_by_role("button", name="Dark")
     expect(dark).to_have_attribute("aria-pressed", "true")
     assert line.evaluate("node => node.style.stroke") != before
-    assert watch.troubles == []
+    assert watch.problems == []
 
 
 def _overflow(page: Page) -> int:

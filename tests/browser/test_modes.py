@@ -20,14 +20,14 @@ from tests.factories import make_endpoint, make_finished_run, make_person
 
 @pytest.fixture
 def key(site: Site) -> str:
-    """What a caller of the policy shows."""
+    """The token of a caller of the policy."""
     alice = User.objects.get(username="alice")
     return tokens.issue_token(name="caller", scopes=[Scope.READ.value], lasts=None, by=alice).text
 
 
 @pytest.fixture
 def probed(site: Site) -> None:
-    """An endpoint with a chart, so that something can happen in it."""
+    """An endpoint with enough runs for a chart."""
     endpoint = make_endpoint()
     for hours in (5, 3, 1):
         make_finished_run(endpoint, at=timezone.now() - timedelta(hours=hours))
@@ -47,7 +47,7 @@ def fallen(site: Site) -> Incident:
 def test_a_mode_is_toggled_by_hand_and_reaches_chart_and_policy(
     key: str, open_page: Callable[..., tuple[Page, Watch]]
 ) -> None:
-    """Reason and expiry in the card, a lane in the chart, the mode in the answer; undo ends it."""
+    """A mode switched on is in the card, the chart and the policy until it is undone."""
     page, watch = open_page()
     page.goto("/endpoints/steady/", wait_until="networkidle")
     mode = page.locator("[data-mode=strict_schema]")
@@ -60,20 +60,20 @@ def test_a_mode_is_toggled_by_hand_and_reaches_chart_and_policy(
     expect(mode).to_contain_text("schemas stumble")
     expect(mode).to_contain_text("ends in 23 h")
     expect(page.locator("[data-chart] .legend")).to_contain_text("Mode on")
-    assert _manual(page, key) == ["strict_schema"]
+    assert _read_manual_modes(page, key) == ["strict_schema"]
 
     mode.get_by_role("button", name="Undo strict_schema").click()
 
     expect(mode.get_by_role("button", name="Undo strict_schema")).to_have_count(0)
-    assert _manual(page, key) == []
-    assert watch.troubles == []
+    assert _read_manual_modes(page, key) == []
+    assert watch.problems == []
 
 
 @pytest.mark.usefixtures("probed", "bob")
 def test_two_people_at_one_toggle_end_in_one_state(
     open_page: Callable[..., tuple[Page, Watch]],
 ) -> None:
-    """Whoever comes second keeps what was typed, reads who was first, and both see the same."""
+    """The second person learns who was first, and both pages show the same state."""
     alice, watch = open_page()
     bob, other = open_page()
     _sign_in(bob, "bob")
@@ -93,39 +93,39 @@ def test_two_people_at_one_toggle_end_in_one_state(
 
     for page in (bob, alice):
         page.get_by_role("button", name="Undo strict_schema").click()
-    # Whose click arrives first is the machine's affair; that it was one of them is ours.
-    told = {page: page.locator("#modes .message") for page in (bob, alice)}
-    for message in told.values():
+    # Either click can arrive first; exactly one of them must.
+    messages = {page: page.locator("#modes .message") for page in (bob, alice)}
+    for message in messages.values():
         expect(message).to_have_text(re.compile(r"^(strict_schema is off|\w+ had switched .*)\.$"))
-    first = bob if told[bob].inner_text() == "strict_schema is off." else alice
+    first = bob if messages[bob].inner_text() == "strict_schema is off." else alice
     second, name = (alice, "bob") if first is bob else (bob, "alice")
-    expect(told[first]).to_have_text("strict_schema is off.")
-    expect(told[second]).to_have_text(f"{name} had switched strict_schema off already.")
+    expect(messages[first]).to_have_text("strict_schema is off.")
+    expect(messages[second]).to_have_text(f"{name} had switched strict_schema off already.")
     for page in (bob, alice):
         expect(page.get_by_role("button", name="Undo strict_schema")).to_have_count(0)
-    assert (watch.troubles, other.troubles) == ([], [])
+    assert (watch.problems, other.problems) == ([], [])
 
 
 def test_pages_of_incidents_fit_a_phone(
     fallen: Incident, open_page: Callable[..., tuple[Page, Watch]]
 ) -> None:
-    """With a long name, an open incident, its story and its modes nothing is wider than 390."""
+    """With a long name and an open incident no page is wider than 390 pixels."""
     page, watch = open_page(width=390, scheme="dark")
     paths = ["/", "/incidents/", f"/incidents/{fallen.pk}/", "/settings/maintenance/"]
-    of_endpoint = f"/endpoints/{'x' * 60}/"
+    endpoint_path = f"/endpoints/{'x' * 60}/"
 
-    for path in [*paths, f"{of_endpoint}?range=all", f"{of_endpoint}probe/"]:
+    for path in [*paths, f"{endpoint_path}?range=all", f"{endpoint_path}probe/"]:
         page.goto(path, wait_until="networkidle")
         for summary in page.locator("summary").all():
             summary.click()
         extra = page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth")
         assert extra <= 0, path
 
-    assert watch.troubles == []
+    assert watch.problems == []
 
 
 def _sign_in(page: Page, name: str) -> None:
-    """Another person at this browser."""
+    """Sign in as another person in this browser."""
     page.context.clear_cookies()
     page.goto("/login/")
     page.get_by_label("Username").fill(name)
@@ -134,8 +134,8 @@ def _sign_in(page: Page, name: str) -> None:
     page.wait_for_url("/")
 
 
-def _manual(page: Page, key: str) -> list[str]:
+def _read_manual_modes(page: Page, key: str) -> list[str]:
     answer = page.request.get(
         "/api/v1/endpoints/steady/policy", headers={"Authorization": f"Bearer {key}"}
     )
-    return [each["mode"] for each in answer.json()["modes"]["manual"]]
+    return [mode["mode"] for mode in answer.json()["modes"]["manual"]]

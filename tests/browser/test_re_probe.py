@@ -9,7 +9,7 @@ from dashboard.runs.services import price_ceiling
 from probes.suite import plan_trials
 from tests.browser.watch import Watch
 
-# Every value the bar takes, also those between two looks of the test.
+# Records every value of the bar, including those between two checks of the test.
 SAMPLE = """() => {
   window.values = new Set();
   new MutationObserver(() => {
@@ -22,7 +22,7 @@ SAMPLE = """() => {
 def test_a_person_adds_an_endpoint_and_watches_it_being_probed(
     open_page: Callable[..., tuple[Page, Watch]], worker: None, vendor_url: str
 ) -> None:
-    """From the form to a new point in the chart, without one reload after the button."""
+    """A run started by the button adds a point to the chart without a reload."""
     planned = len(plan_trials("full"))
     page, watch = open_page()
     _add_endpoint(page, f"{vendor_url}/open/v1")
@@ -30,29 +30,29 @@ def test_a_person_adds_an_endpoint_and_watches_it_being_probed(
     page.evaluate(SAMPLE)
 
     page.get_by_role("link", name="Re-probe").click()
-    plan_ = page.get_by_role("dialog", name="Re-probe sim-one")
-    expect(plan_.locator("[data-suite=full]")).to_contain_text(f"{price_ceiling('full').tokens:,}")
-    plan_.get_by_role("button", name="Start the full run").click()
-    expect(plan_).to_be_hidden()
+    dialog = page.get_by_role("dialog", name="Re-probe sim-one")
+    expect(dialog.locator("[data-suite=full]")).to_contain_text(f"{price_ceiling('full').tokens:,}")
+    dialog.get_by_role("button", name="Start the full run").click()
+    expect(dialog).to_be_hidden()
     expect(page.locator("#run-part .run-progress")).to_contain_text(f"of {planned} attempts")
     ended = page.locator("#run-part .run-ended")
     expect(ended).to_contain_text(f"{planned} passed", timeout=60_000)
 
-    # Five parts are fetched when a run ends, one after the other where the machine is busy.
+    # Five parts are fetched when a run ends, one after the other on a busy machine.
     expect(page.locator("[data-chart]")).to_have_attribute("data-points", "1", timeout=30_000)
     expect(page.locator("[data-chart] .scatterlayer .point")).to_have_count(1)
     expect(page.locator("#lead")).to_contain_text(re.compile(r"\b(\d+)/\1\b"))
     expect(page.locator("#runs-part tbody tr")).to_have_count(1)
-    _why_leads_to_the_attempt(page)
-    # The set lives in the page: a reload would have lost it.
+    _check_evidence_link(page)
+    # The set is kept in the page: a reload would have lost it.
     assert len(page.evaluate("() => [...window.values]")) >= 2
-    assert watch.troubles == []
+    assert watch.problems == []
 
 
-def test_a_run_that_nobody_picks_up_can_be_cancelled(
+def test_a_run_without_a_worker_can_be_cancelled(
     open_page: Callable[..., tuple[Page, Watch]],
 ) -> None:
-    """Without a worker the run waits, and the page lets a person end it."""
+    """Without a worker the run waits, and the page can cancel it."""
     page, watch = open_page(width=390)
     _add_endpoint(page, "http://127.0.0.1:9/v1")
 
@@ -66,11 +66,11 @@ def test_a_run_that_nobody_picks_up_can_be_cancelled(
     page.get_by_role("button", name="Cancel").click()
 
     expect(page.locator("#run-part .run-ended")).to_contain_text("cancelled by alice")
-    assert watch.troubles == []
+    assert watch.problems == []
 
 
-def _why_leads_to_the_attempt(page: Page) -> None:
-    """The capabilities came with the end of the run, each with a link to what settled it."""
+def _check_evidence_link(page: Page) -> None:
+    """Each capability that the run determined links to its evidence."""
     row = page.locator("#capabilities tbody tr", has_text="tool_call_format")
     expect(row).to_contain_text("on the wire, in the format openai")
     why = row.locator(".whys a").first.get_attribute("href")
@@ -88,5 +88,5 @@ def _add_endpoint(page: Page, base_url: str) -> None:
     page.get_by_label("Probe on schedule").uncheck()
     page.get_by_role("button", name="Add endpoint").click()
     expect(page.get_by_text("sim-one is registered")).to_be_visible()
-    # Before its scripts are there the page works too, but by loading anew.
+    # Before its scripts are loaded the page works too, but with full reloads.
     page.wait_for_load_state("load")

@@ -1,4 +1,4 @@
-"""One walk through everything: real vendors, a real worker, two people in two browsers."""
+"""A whole rollout: real vendors, a real worker, two people in two browsers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.browser.watch import Watch
 from tests.dashboard.rollouts.profile_builders import ease_gates
 from tests.factories import make_person
 from tests.live import celery_worker, eventually
-from tests.simulators.plugin import served
+from tests.simulators.plugin import serve_vendors
 
 SWAPS, DECAYS = 1_000_000, 2_000_000
 STORY = f"with/new-template,from={SWAPS}+leak-hermes,p=1,from={DECAYS}/llamacpp/v1"
@@ -33,17 +33,17 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture
 def vendors() -> Iterator[str]:
-    """Their own, since this test moves their clock."""
-    with served() as (url, _):
+    """Separate vendors, because this test advances their clock."""
+    with serve_vendors() as (url, _):
         yield url
 
 
 @pytest.fixture
 def trusted(site: Site, vendors: str, tmp_path: Path) -> Iterator[str]:
-    """An endpoint that is probed, and that two people have brought to its last stage; a token."""
+    """A probed endpoint that two people have promoted to its last stage; yields a token."""
     alice, bob = User.objects.get(username="alice"), make_person("bob", Role.APPROVER)
     ease_gates()
-    # Nothing is probed but when a key changes, an alarm has to be confirmed, or somebody asks.
+    # Probes run only after a key change, to confirm an alarm, or on request.
     with celery_worker(tmp_path / "worker.log", BASELINE_EVERY="5h", CONFIRM_AFTER="0.1s"):
         endpoint = endpoints.create(
             slug="swapped",
@@ -65,20 +65,20 @@ def trusted(site: Site, vendors: str, tmp_path: Path) -> Iterator[str]:
 def test_a_new_template_goes_up_by_two_people_and_down_by_itself(
     trusted: str, vendors: str, open_page: Callable[..., tuple[Page, Watch]]
 ) -> None:
-    """Swap, shadow, probes, gate, request, approval, policy; then decay, and nobody has to act."""
+    """Swap, shadow, probes, gate, request, approval, policy; then decay, without any action."""
     alice, watch = open_page()
-    bob, other = open_page(who="bob")
+    bob, other = open_page(username="bob")
 
     def policy() -> dict[str, Any]:
-        told = {"Authorization": f"Bearer {trusted}"}
-        found: dict[str, Any] = alice.request.get(
-            "/api/v1/endpoints/swapped/policy", headers=told
+        headers = {"Authorization": f"Bearer {trusted}"}
+        answer: dict[str, Any] = alice.request.get(
+            "/api/v1/endpoints/swapped/policy", headers=headers
         ).json()
-        return found
+        return answer
 
     assert (policy()["stage"], policy()["profile"]["epoch"]) == ("full", 1)
-    _advance(vendors)
-    _probe(alice, "light")
+    _advance_clock(vendors)
+    _start_run(alice, "light")
     _reload_until(alice, "#two-profiles", "Profile 2")
     expect(alice.locator("#lead")).to_contain_text("Profile 2 waits beside it, at Shadow")
     assert (policy()["stage"], policy()["profile"]["epoch"]) == ("full", 1)
@@ -101,40 +101,42 @@ def test_a_new_template_goes_up_by_two_people_and_down_by_itself(
         lambda: (policy()["stage"], policy()["profile"]["epoch"]) == now,
         seconds=SECONDS_TO_THE_POLICY,
     )
-    # The page of whoever asked learns it without a reload.
+    # The requester's page updates without a reload.
     expect(alice.locator("#request")).to_contain_text("approved by bob", timeout=30_000)
 
-    _advance(vendors)
-    _probe(alice, "full")
+    _advance_clock(vendors)
+    _start_run(alice, "full")
     _reload_until(alice, "#rollout", "Shadow.")
     assert (policy()["stage"], policy()["risk"]["allowed"]) == ("shadow", [])
     expect(alice.locator("#lead")).to_contain_text("Parse success fell from 100%")
-    assert (watch.troubles, other.troubles) == ([], [])
+    assert (watch.problems, other.problems) == ([], [])
 
 
 def _promote(endpoint: Endpoint, alice: User, bob: User) -> None:
-    asked = rollout_requests.request_promotion(endpoint.profile, by=alice, reason="it is measured")
-    rollout_requests.approve(asked, by=bob, reason="so it is")
+    request = rollout_requests.request_promotion(
+        endpoint.profile, by=alice, reason="it is measured"
+    )
+    rollout_requests.approve(request, by=bob, reason="so it is")
 
 
-def _advance(vendors: str) -> None:
-    """To the next chapter of the story."""
+def _advance_clock(vendors: str) -> None:
+    """Advance to the next stage of the story."""
     with httpx.Client(trust_env=False) as client:
         client.post(f"{vendors}/_clock", json={"advance": SWAPS}).raise_for_status()
 
 
-def _probe(page: Page, suite: str) -> None:
+def _start_run(page: Page, suite: str) -> None:
     page.goto("/endpoints/swapped/", wait_until="networkidle")
     page.get_by_role("link", name="Re-probe").click()
     page.get_by_role("button", name=f"Start the {suite} run").click()
     expect(page.get_by_role("dialog")).to_be_hidden()
 
 
-def _reload_until(page: Page, part: str, words: str) -> None:
-    """What runs bring about is there after a while, however busy the machine is."""
+def _reload_until(page: Page, part: str, text: str) -> None:
+    """Reload until the results of runs are shown, however busy the machine is."""
 
     def is_there() -> bool:
         page.reload(wait_until="networkidle")
-        return words in page.locator(part).inner_text()
+        return text in page.locator(part).inner_text()
 
     eventually(is_there, seconds=120)

@@ -21,9 +21,13 @@ FINDING = {"kind": "no_call", "message": "The model did not call the tool.", "pa
 @pytest.fixture
 def run(transactional_db: None) -> Run:
     """A run under way, with its first attempt stored."""
-    begun = timezone.now() - timedelta(seconds=20)
-    held = {"lease_expires_at": timezone.now() + timedelta(hours=1), "slot": 1, "started_at": begun}
-    run = make_run(make_endpoint(enabled=False), state=State.RUNNING, planned=12, **held)
+    started_at = timezone.now() - timedelta(seconds=20)
+    lease = {
+        "lease_expires_at": timezone.now() + timedelta(hours=1),
+        "slot": 1,
+        "started_at": started_at,
+    }
+    run = make_run(make_endpoint(enabled=False), state=State.RUNNING, planned=12, **lease)
     make_attempt(run, evidence=build_evidence(build_exchange()))
     return run
 
@@ -31,7 +35,7 @@ def run(transactional_db: None) -> Run:
 def test_a_run_is_watched_to_its_end(
     run: Run, open_page: Callable[..., tuple[Page, Watch]]
 ) -> None:
-    """Steps, figures and results move; what is open stays open; the end takes the same place."""
+    """Steps, figures and results update in place, open parts stay open, and so does the end."""
     page, watch = open_page(width=390)
     page.goto(f"/runs/{run.pk}/")
     steps = page.locator("#run-part .steps")
@@ -40,7 +44,7 @@ def test_a_run_is_watched_to_its_end(
     expect(page.locator("#attempt-format-1 .call")).to_be_visible()
     page.evaluate("() => { window.same = true }")
 
-    _meanwhile(lambda: _store_more(run))
+    _change_rows(lambda: _store_attempts(run))
 
     expect(page.locator("#run-part")).to_contain_text("3 of 12 attempts")
     expect(page.locator("#run-part")).to_contain_text("left")
@@ -48,7 +52,7 @@ def test_a_run_is_watched_to_its_end(
     expect(page.locator("#attempts")).to_contain_text("The model did not call the tool.")
     expect(page.locator("#attempt-format-1 .call")).to_be_visible()
 
-    _meanwhile(lambda: _end(run))
+    _change_rows(lambda: _finish(run))
 
     expect(page.locator("#run-part .run-ended")).to_contain_text("2 passed, 1 failed")
     expect(page.get_by_role("heading", level=1)).to_have_text(
@@ -56,26 +60,26 @@ def test_a_run_is_watched_to_its_end(
     )
     expect(page.get_by_role("link", name="Download evidence")).to_be_visible()
     assert page.evaluate("() => window.same")
-    assert watch.troubles == []
+    assert watch.problems == []
 
 
-def _meanwhile(change: Callable[[], None]) -> None:
-    """Somewhere else, since the browser's event loop keeps this thread from rows."""
+def _change_rows(change: Callable[[], None]) -> None:
+    """Change rows in a thread: the browser's event loop blocks database access here."""
 
-    def done() -> None:
+    def work() -> None:
         change()
         connection.close()
 
     with ThreadPoolExecutor(max_workers=1) as thread:
-        thread.submit(done).result()
+        thread.submit(work).result()
 
 
-def _store_more(run: Run) -> None:
+def _store_attempts(run: Run) -> None:
     make_attempt(run, trial=2, input_tokens=100, output_tokens=20)
     make_attempt(run, trial=3, outcome="fail", findings=[FINDING])
 
 
-def _end(run: Run) -> None:
+def _finish(run: Run) -> None:
     figures = {"passed": 2, "failed": 1, "finished_at": timezone.now()}
     free = {"lease_expires_at": None, "slot": None}
     Run.objects.filter(pk=run.pk).update(state=State.FINISHED, **figures, **free)

@@ -27,10 +27,10 @@ def probed(site: Site) -> Endpoint:
 
 
 @pytest.mark.usefixtures("probed")
-def test_a_session_that_ends_in_the_middle_loses_nothing(
+def test_a_session_that_ends_while_typing_loses_nothing(
     open_page: Callable[..., tuple[Page, Watch]],
 ) -> None:
-    """A form sent too late says so; after signing in the person stands before it, words and all."""
+    """A form sent after the session ended reports it, and keeps its text through the sign-in."""
     page, watch = open_page()
     page.goto("/endpoints/steady/?range=30d")
     mode = page.locator("[data-mode=strict_schema]")
@@ -48,17 +48,17 @@ def test_a_session_that_ends_in_the_middle_loses_nothing(
     mode.get_by_role("button", name="Switch strict_schema on").click()
     expect(mode).to_contain_text("by hand")
 
-    # What arrived is not offered again.
+    # A form that arrived is not offered again.
     page.reload()
     expect(page.locator(".toast")).to_have_count(0)
-    assert watch.troubles == []
+    assert watch.problems == []
 
 
 @pytest.mark.usefixtures("probed")
 def test_a_page_that_only_refreshes_itself_comes_back_to_its_place(
     open_page: Callable[..., tuple[Page, Watch]],
 ) -> None:
-    """A part that polls sends the page to the sign-in, and back with its filters."""
+    """A polling part redirects the page to the sign-in, and back with its filters."""
     page, watch = open_page()
     page.goto("/endpoints/steady/?range=30d", wait_until="load")
     _end_sessions()
@@ -69,13 +69,13 @@ def test_a_page_that_only_refreshes_itself_comes_back_to_its_place(
     _sign_in(page)
 
     expect(page).to_have_url(PLACE)
-    assert watch.troubles == []
+    assert watch.problems == []
 
 
-def test_a_form_of_an_older_session_says_what_to_do(
+def test_a_form_of_an_older_session_explains_what_to_do(
     open_page: Callable[..., tuple[Page, Watch]],
 ) -> None:
-    """Who signed in anew in another tab is told that nothing was sent, and finds the words kept."""
+    """After a new sign-in in another tab an old form reports the failure and keeps its text."""
     page, watch = open_page()
     page.goto("/endpoints/new/")
     page.get_by_label("Name").fill("my-endpoint")
@@ -87,13 +87,13 @@ def test_a_form_of_an_older_session_says_what_to_do(
 
     expect(page.get_by_label("Name")).to_have_value("my-endpoint")
     expect(page.locator(".toast")).to_contain_text("It was not sent")
-    assert [each for each in watch.troubles if "403" not in each] == []
+    assert [problem for problem in watch.problems if "403" not in problem] == []
 
 
 def test_a_confirmation_in_between_loses_nothing(
     open_page: Callable[..., tuple[Page, Watch]],
 ) -> None:
-    """Who gives a key long after signing in confirms first; then the words are back."""
+    """A key entered long after the sign-in needs a confirmation, which keeps the form's text."""
     page, watch = open_page()
     page.goto("/endpoints/new/")
     page.get_by_label("Name").fill("my-endpoint")
@@ -109,27 +109,27 @@ def test_a_confirmation_in_between_loses_nothing(
     expect(page.get_by_label("Name")).to_have_value("my-endpoint")
     expect(page.get_by_label("API key")).to_have_value("")
     expect(page.locator(".toast")).to_contain_text("It was not sent")
-    assert watch.troubles == []
+    assert watch.problems == []
 
 
-def test_a_server_that_is_gone_is_said_and_forgotten_when_it_is_back(
+def test_an_unreachable_server_is_reported_until_it_is_back(
     open_page: Callable[..., tuple[Page, Watch]],
 ) -> None:
-    """The page says since when it is old; with the next answer it stops saying so."""
+    """The page shows since when it is outdated, until the next answer arrives."""
     page, watch = open_page()
     page.goto("/incidents/")
-    ask = "() => htmx.ajax('GET', '/settings/system/', {swap: 'none'}).catch(() => null)"
+    request_script = "() => htmx.ajax('GET', '/settings/system/', {swap: 'none'}).catch(() => null)"
     page.wait_for_function("window.htmx")
 
     page.route("**/settings/system/", lambda route: route.abort())
-    page.evaluate(ask)
+    page.evaluate(request_script)
     expect(page.get_by_text(re.compile(r"Not updated since .+: the server"))).to_be_visible()
 
     page.unroute("**/settings/system/")
-    page.evaluate(ask)
+    page.evaluate(request_script)
     expect(page.locator("[data-connection]")).to_be_hidden()
-    # htmx reports each request that failed on the console, as it should.
-    assert all("ERR_FAILED" in each or "htmx:" in each for each in watch.troubles)
+    # htmx logs each failed request on the console, as expected.
+    assert all("ERR_FAILED" in problem or "htmx:" in problem for problem in watch.problems)
 
 
 def _sign_in(page: Page) -> None:
@@ -143,17 +143,17 @@ def _end_sessions() -> None:
 
 
 def _make_stale() -> None:
-    """As if they had signed in an hour ago."""
+    """Make the session look an hour old."""
     session = SessionStore(PersonSession.objects.get().pk)
     session["since"] = (timezone.now() - timedelta(hours=1)).isoformat()
     session.save()
 
 
-def _in_a_thread(act: Callable[[], object]) -> None:
-    """Since the browser's event loop keeps this one from rows."""
+def _in_a_thread(action: Callable[[], object]) -> None:
+    """Run in a thread: the browser's event loop blocks database access here."""
 
     def run() -> None:
-        act()
+        action()
         connection.close()
 
     with ThreadPoolExecutor(max_workers=1) as thread:

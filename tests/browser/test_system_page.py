@@ -21,7 +21,7 @@ def fleet(transactional_db: None) -> None:
 
 @pytest.mark.usefixtures("fleet")
 def test_the_system_page_fits(open_page: Callable[..., tuple[Page, Watch]]) -> None:
-    """On a phone and on a desk nothing is wider than the screen, and nothing complains."""
+    """On a phone and on a desktop nothing is wider than the screen, without any problem."""
     for width, scheme in ((390, "dark"), (1440, "light")):
         page, watch = open_page(width=width, scheme=scheme)
 
@@ -33,14 +33,14 @@ def test_the_system_page_fits(open_page: Callable[..., tuple[Page, Watch]]) -> N
         expect(page.get_by_role("heading", name="Runs by provider")).to_be_visible()
         extra = page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth")
         assert extra <= 0, width
-        assert watch.troubles == []
+        assert watch.problems == []
 
 
 @pytest.mark.usefixtures("fleet")
 def test_the_system_page_refreshes_itself(
     open_page: Callable[..., tuple[Page, Watch]], tmp_path: Path
 ) -> None:
-    """A worker that is started shows up without a reload, and its absence goes away."""
+    """A started worker shows up without a reload, and the warning disappears."""
     page, watch = open_page()
     page.goto("/settings/system/")
     expect(page.get_by_text("No worker is alive, so nothing is probed.")).to_be_visible()
@@ -50,4 +50,4 @@ def test_the_system_page_refreshes_itself(
         gone.to_have_count(0, timeout=90_000)
         expect(page.get_by_text("tool-probe-v1").first).to_be_visible()
 
-    assert watch.troubles == []
+    assert watch.problems == []

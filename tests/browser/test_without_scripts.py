@@ -14,14 +14,14 @@ from tests.browser.watch import Watch
 @pytest.fixture
 def filled(site: Site) -> dict[str, list[str]]:
     User.objects.filter(username="alice").update(is_superuser=True)
-    return pages.fill()
+    return pages.fill_database()
 
 
 def test_a_person_without_scripts_reads_from_the_fleet_to_the_bytes(
     filled: dict[str, list[str]],
     open_page: Callable[..., tuple[Page, Watch]],
 ) -> None:
-    """By links alone: fleet, endpoint, run, attempt, its request; then incidents and compare."""
+    """Links alone lead from the fleet to an attempt's request, to incidents and to compare."""
     page, watch = open_page(width=390, java_script_enabled=False)
 
     page.get_by_role("link", name="steady").first.click()
@@ -41,4 +41,4 @@ def test_a_person_without_scripts_reads_from_the_fleet_to_the_bytes(
     page.get_by_role("button", name="Menu").click()
     page.get_by_role("link", name="Compare").click()
     expect(page.locator("table")).to_contain_text("fallen")
-    assert watch.troubles == []
+    assert watch.problems == []

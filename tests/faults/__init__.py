@@ -1,1 +1,1 @@
-"""What happens when processes, servers and networks break: real ones, broken on purpose."""
+"""Tests with real processes, servers and networks that are broken on purpose."""

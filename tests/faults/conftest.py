@@ -1,4 +1,4 @@
-"""Servers and vendors for all tests of faults; a database and processes for each."""
+"""Servers and vendors shared by all fault tests; a database and processes per test."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def vendor() -> Iterator[Vendor]:
 
 @pytest.fixture(scope="session")
 def servers(vendor: Vendor) -> Iterator[Servers]:
-    """Not the servers that other tests share: these get killed and flushed."""
+    """Separate from the servers of other tests, because these are killed and flushed."""
     with running_servers(vendor) as servers:
         yield servers
 
@@ -29,5 +29,5 @@ def servers(vendor: Vendor) -> Iterator[Servers]:
 def stack(servers: Servers, vendor: Vendor, tmp_path: Path) -> Iterator[Stack]:
     with open_stack(servers, vendor, tmp_path) as stack:
         yield stack
-        # Shown by pytest only where the test failed.
+        # Pytest shows it only if the test failed.
         print(stack.logs())

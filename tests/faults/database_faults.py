@@ -1,4 +1,4 @@
-"""Changes to a test's own database that make faults likely, or waits short."""
+"""Changes to a test's own database that make faults likely or waits short."""
 
 from __future__ import annotations
 
@@ -8,43 +8,43 @@ from typing import LiteralString
 from tests.faults.stack import Stack
 
 
-def faster_clock(stack: Stack) -> None:
-    """Every wait that the product gives an endpoint lasts a 600th: 30 minutes are 3 seconds."""
+def speed_up_clock(stack: Stack) -> None:
+    """Divide every wait of an endpoint by 600: 30 minutes become 3 seconds."""
     stack.sql(_FASTER_CLOCK)
 
 
-def slower_finish(stack: Stack, *, seconds: float = 0.15) -> None:
-    """Half of the finishing transactions take a while, and an advisory lock shows it."""
+def slow_down_finish(stack: Stack, *, seconds: float = 0.15) -> None:
+    """Slow down half of the finishing transactions, and mark them with an advisory lock."""
     stack.sql("CREATE TABLE finish_takes AS SELECT %s::float8 AS seconds", seconds)
     stack.sql(_SLOWER_FINISH)
 
 
-def slower_record(stack: Stack, *, seconds: float) -> None:
-    """Storing the third attempt of a run takes a while, and an advisory lock shows it."""
+def slow_down_record(stack: Stack, *, seconds: float) -> None:
+    """Slow down storing the third attempt of a run, and mark it with an advisory lock."""
     stack.sql("CREATE TABLE record_takes AS SELECT %s::float8 AS seconds", seconds)
     stack.sql(_SLOWER_RECORD)
 
 
 def is_slowed(stack: Stack) -> bool:
-    """Tell whether somebody is at a slowed place now."""
+    """Whether a slowed transaction is running now."""
     locks = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND classid = 6006"
     return bool(stack.sql(locks))
 
 
-def slower_start(stack: Stack) -> None:
-    """Some runs stay leased for a moment before they run."""
+def slow_down_start(stack: Stack) -> None:
+    """Keep some runs leased for a moment before they run."""
     stack.sql(_SLOWER_START)
 
 
-def failing_finish(stack: Stack, codes: Sequence[str]) -> None:
-    """The finishing transaction fails in its middle, once with each of these errors."""
+def make_finish_fail(stack: Stack, codes: Sequence[str]) -> None:
+    """Make the finishing transaction fail halfway, once with each of these errors."""
     stack.sql("CREATE SEQUENCE failures_made")
     stack.sql("CREATE TABLE failures_wanted AS SELECT %s::text[] AS codes", list(codes))
     stack.sql(_FAILING_FINISH)
 
 
-def forgotten_due_time(stack: Stack) -> None:
-    """The bug that our invariants must find: a run that was given up leaves its slot due."""
+def forget_due_time(stack: Stack) -> None:
+    """Add the bug that our invariants must find: an abandoned run leaves its slot due."""
     stack.sql(_FORGOTTEN_DUE_TIME)
 
 
@@ -61,7 +61,7 @@ CREATE TRIGGER faster_clock BEFORE UPDATE ON dashboard_endpoint
     FOR EACH ROW EXECUTE FUNCTION faster_clock();
 """
 
-# The lock is taken once a run and let go when its transaction ends, however it ends.
+# The lock is acquired once per run and released when its transaction ends.
 _SLOWER_FINISH: LiteralString = """
 CREATE FUNCTION slower_finish() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -100,7 +100,7 @@ CREATE TRIGGER slower_start BEFORE UPDATE ON dashboard_run FOR EACH ROW
     WHEN (OLD.state = 'leased' AND NEW.state = 'running') EXECUTE FUNCTION slower_start();
 """
 
-# A sequence counts on when a transaction is rolled back, as a table would not.
+# Unlike a table, a sequence keeps its count when a transaction is rolled back.
 _FAILING_FINISH: LiteralString = """
 CREATE FUNCTION failing_finish() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE wanted text := (SELECT codes[nextval('failures_made')] FROM failures_wanted);

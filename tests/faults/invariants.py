@@ -1,4 +1,4 @@
-"""What must hold whatever breaks, as statements about rows. Each returns what it found wrong."""
+"""Invariants that must hold whatever breaks, as checks of rows. Each yields its violations."""
 
 from __future__ import annotations
 
@@ -42,24 +42,26 @@ def finished_is_rolled_up_once(connection: Connection) -> Iterator[str]:
     for run, packed in connection.execute(_OBSERVED):
         observed[run][packed] += 1
     for run, is_over in connection.execute(_ENDED_BY_FINISH):
-        owed = verdicts[run] if is_over else []
-        if figures[run] != _recount(owed):
-            yield f"run {run}: figures {figures[run]}, recounted {_recount(owed)}"
-        if observed[run] != Counter(packed for each in owed for packed in pack_verdicts(each)):
+        expected = verdicts[run] if is_over else []
+        if figures[run] != _recount(expected):
+            yield f"run {run}: figures {figures[run]}, recounted {_recount(expected)}"
+        if observed[run] != Counter(
+            packed for attempt in expected for packed in pack_verdicts(attempt)
+        ):
             yield f"run {run}: its observations are not those of its attempts"
 
 
 def finished_runs_are_whole(connection: Connection) -> Iterator[str]:
     """I3: a finished run has exactly the attempts that its suite plans, each once."""
-    made: dict[int, Counter[tuple[str, int]]] = defaultdict(Counter)
+    stored: dict[int, Counter[tuple[str, int]]] = defaultdict(Counter)
     for run, probe, trial in connection.execute(_TRIALS):
-        made[run][probe, trial] += 1
+        stored[run][probe, trial] += 1
     for run, suite, planned, counted in connection.execute(_FINISHED):
-        wanted = Counter((trial.probe, trial.trial) for trial in plan_trials(suite))
-        if made[run] != wanted:
-            yield f"run {run}: missing {wanted - made[run]}, too many {made[run] - wanted}"
-        if not planned == counted == wanted.total():
-            yield f"run {run}: planned {planned}, counted {counted}, wanted {wanted.total()}"
+        expected = Counter((trial.probe, trial.trial) for trial in plan_trials(suite))
+        if stored[run] != expected:
+            yield f"run {run}: missing {expected - stored[run]}, too many {stored[run] - expected}"
+        if not planned == counted == expected.total():
+            yield f"run {run}: planned {planned}, counted {counted}, wanted {expected.total()}"
 
 
 def slots_are_finished_once(connection: Connection) -> Iterator[str]:
@@ -99,12 +101,12 @@ ALWAYS: tuple[Check, ...] = (
 
 
 def violations(url: str, checks: Sequence[Check] = ALWAYS) -> list[str]:
-    """Every invariant that does not hold, each with its promise and what was found."""
+    """Every violation, with the promise of its invariant and the details."""
     with psycopg.connect(url) as connection:
-        # One snapshot for all, or a run that ends meanwhile would seem wrong.
+        # One snapshot for all checks, or a run that ends meanwhile would look wrong.
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         return [
-            f"{check.__doc__} Found: {found}" for check in checks for found in check(connection)
+            f"{check.__doc__} Found: {detail}" for check in checks for detail in check(connection)
         ]
 
 
@@ -115,15 +117,15 @@ def starved(url: str, since: object) -> list[str]:
 
 
 def overdue(url: str, seconds: float) -> list[int]:
-    """Runs whose lease ran out so long ago that somebody should have freed them."""
+    """Runs whose lease expired that long ago and that should have been released."""
     with psycopg.connect(url) as connection:
         return [row[0] for row in connection.execute(_OVERDUE, [seconds])]
 
 
 def _recount(attempts: list[list[Verdict]]) -> dict[str, tuple[int, int]]:
-    trials = Counter(verdict.metric.value for each in attempts for verdict in each)
-    bad = Counter(v.metric.value for each in attempts for v in each if not v.good)
-    return {metric: (number, bad[metric]) for metric, number in trials.items()}
+    trials = Counter(verdict.metric.value for attempt in attempts for verdict in attempt)
+    failures = Counter(v.metric.value for attempt in attempts for v in attempt if not v.good)
+    return {metric: (number, failures[metric]) for metric, number in trials.items()}
 
 
 _TWO_ACTIVE: LiteralString = """
@@ -150,7 +152,7 @@ _OBSERVED: LiteralString = (
     "SELECT run_id, verdicts FROM dashboard_observation WHERE run_id IS NOT NULL"
 )
 
-# A run that came to nothing but void is failed, and its figures say that nobody answered.
+# A run with only void attempts is failed, and its figures report the unavailability.
 _ENDED_BY_FINISH: LiteralString = """
 SELECT id, state = 'finished' OR (state = 'failed' AND passed + failed + void > 0)
 FROM dashboard_run

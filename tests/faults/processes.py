@@ -1,4 +1,4 @@
-"""Workers and beats as real processes that can be killed, frozen and asked to stop."""
+"""Workers and beats as real processes that can be killed, frozen and terminated."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path
 from launcher.services import ROOT
 
 
-class Group:
-    """A process with all that it starts, in a group of its own."""
+class ProcessGroup:
+    """A process and its children, in their own process group."""
 
     def __init__(self, command: Sequence[str], log: Path, env: Mapping[str, str]) -> None:
         self.log = log
@@ -35,16 +35,16 @@ class Group:
     def is_up(self) -> bool:
         return self._popen.poll() is None
 
-    def signal(self, how: signal.Signals) -> None:
+    def signal(self, signum: signal.Signals) -> None:
         """Signal every process of the group."""
-        os.killpg(self.pid, how)
+        os.killpg(self.pid, signum)
 
     def kill(self) -> None:
-        """SIGKILL for every process of the group: nothing gets to clean up."""
+        """SIGKILL every process of the group: none of them can clean up."""
         self.signal(signal.SIGKILL)
         self._popen.wait()
 
-    def ask_to_stop(self) -> None:
+    def terminate(self) -> None:
         """SIGTERM to the leader alone, as a supervisor or a container does."""
         self._popen.send_signal(signal.SIGTERM)
 
@@ -52,25 +52,25 @@ class Group:
         return self._popen.wait(seconds)
 
     def end(self) -> None:
-        """For the end of a test; children of a leader that was killed alone go with it."""
+        """Clean up after a test, including children of a leader that was killed alone."""
         with suppress(ProcessLookupError):
             self.signal(signal.SIGKILL)
         self._popen.wait()
 
-    def said(self, text: str) -> bool:
+    def has_logged(self, text: str) -> bool:
         return text in self.log.read_text(errors="replace")
 
 
-def signal_one(owner: str, how: signal.Signals, groups: Sequence[Group]) -> int | None:
+def signal_one(owner: str, signum: signal.Signals, groups: Sequence[ProcessGroup]) -> int | None:
     """Signal the process that a lease names as `host:process`, only if it is one of ours.
 
-    Returns its number, None where there is no such process.
+    Returns its pid, or None if there is no such process.
     """
     pid = int(owner.rsplit(":", 1)[1])
     try:
         if os.getpgid(pid) not in {group.pid for group in groups}:
             return None
-        os.kill(pid, how)
+        os.kill(pid, signum)
     except ProcessLookupError:
         return None
     return pid

@@ -1,4 +1,4 @@
-"""A network between a worker and Postgres that can be cut: bytes stop, nobody is told."""
+"""A network between a worker and Postgres that can be cut silently."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHUNK = 65536
 
 
 class Cable:
-    """Passes connections on to a port of this machine, until it is cut."""
+    """Forwards connections to a local port until it is cut."""
 
     def __init__(self, to_port: int, *, host: str = ports.LOOPBACK) -> None:
         self._to = (ports.LOOPBACK, to_port)
@@ -25,11 +25,11 @@ class Cable:
         self._threads = [self._thread(self._accept)]
 
     def cut(self) -> None:
-        """From now on no byte passes and no connection is refused or closed: silence."""
+        """Pass no more bytes, without refusing or closing any connection."""
         self._passing.clear()
 
-    def mend(self) -> None:
-        """What was sent meanwhile arrives now, late."""
+    def restore(self) -> None:
+        """Pass bytes again, including those that were sent meanwhile."""
         self._passing.set()
 
     def __enter__(self) -> Self:
@@ -52,20 +52,20 @@ class Cable:
     def _accept(self) -> None:
         while True:
             try:
-                near, _ = self._listener.accept()
+                client_side, _ = self._listener.accept()
             except OSError:
                 return
-            self._ends.append(near)
+            self._ends.append(client_side)
             self._passing.wait()
             try:
-                far = socket.create_connection(self._to)
+                server_side = socket.create_connection(self._to)
             except OSError:
-                _shut_down(near)
+                _shut_down(client_side)
                 continue
-            self._ends.append(far)
+            self._ends.append(server_side)
             self._threads += [
-                self._thread(self._pass_on, near, far),
-                self._thread(self._pass_on, far, near),
+                self._thread(self._pass_on, client_side, server_side),
+                self._thread(self._pass_on, server_side, client_side),
             ]
 
     def _pass_on(self, source: socket.socket, drain: socket.socket) -> None:

@@ -1,7 +1,7 @@
-"""The simulated vendors with a memory: who was asked what, when, and who hung up.
+"""The simulated vendors with a record of every request and of clients that hung up.
 
-An address is `/<name>/<the vendor's own path>`. `GET /_seen/<name>` tells what was asked under
-a name, `POST /_pace/<name>/<milliseconds>` says how long its answers take from now on.
+A URL is `/<name>/<the vendor's own path>`. `GET /_seen/<name>` lists the requests under a name,
+`POST /_pace/<name>/<milliseconds>` sets how long its answers take from now on.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class RecordedRequest:
 
     at: float
     body: str
-    port: int  # of the client's side: tells connections apart
+    port: int  # of the client's side: identifies the connection
     hung_up: bool
 
 
 class Vendor:
-    """The address of the vendors, and what they remember."""
+    """The address of the vendors, and their records."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -48,25 +48,25 @@ class Vendor:
     def address(self, name: str) -> str:
         return f"{self.url}/{name}/open/v1"
 
-    def asked(self, name: str) -> list[RecordedRequest]:
-        return [RecordedRequest(**each) for each in self._say("GET", f"_seen/{name}")]
+    def requests(self, name: str) -> list[RecordedRequest]:
+        return [RecordedRequest(**record) for record in self._request("GET", f"_seen/{name}")]
 
     def now(self) -> float:
-        """The vendors' clock, to compare with `Asked.at`."""
-        return float(self._say("GET", "_now"))
+        """The vendors' clock, to compare with `RecordedRequest.at`."""
+        return float(self._request("GET", "_now"))
 
-    def pace(self, name: str, *, milliseconds: int) -> None:
-        """How long an answer under this name takes; what was asked under it is forgotten."""
-        self._say("POST", f"_pace/{name}/{milliseconds}")
+    def set_pace(self, name: str, *, milliseconds: int) -> None:
+        """Set how long an answer under this name takes, and clear its records."""
+        self._request("POST", f"_pace/{name}/{milliseconds}")
 
-    def _say(self, method: str, path: str) -> Any:
+    def _request(self, method: str, path: str) -> Any:
         with httpx.Client(trust_env=False) as client:
             return client.request(method, f"{self.url}/{path}").raise_for_status().json()
 
 
 @contextmanager
 def running_vendor(host: str = "127.0.0.1", prefix: Sequence[str] = ()) -> Iterator[Vendor]:
-    """The vendors in a process of their own."""
+    """Run the vendors in a separate process."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = int(probe.getsockname()[1])
@@ -93,7 +93,7 @@ def _wait_until_up(vendor: Vendor, process: subprocess.Popen[bytes]) -> None:
 
 
 class RecordingVendors:
-    """Wraps the vendors: notes each request, waits as the address says, hands it on."""
+    """Wraps the vendors: records each request, waits for its pace, and forwards it."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -117,39 +117,39 @@ class RecordingVendors:
     async def _answer(self, scope: Scope, receive: Receive, send: Send, name: str) -> None:
         request = Request(scope, receive)
         body = await request.body()
-        noted: dict[str, object] = {
+        record: dict[str, object] = {
             "at": time.monotonic(),
             "body": hashlib.sha256(body).hexdigest(),
             "port": request.client.port if request.client else 0,
             "hung_up": False,
         }
-        self.seen.setdefault(name, []).append(noted)
+        self.seen.setdefault(name, []).append(record)
         if await _hung_up_within(receive, self.seconds.get(name, 0)):
-            noted["hung_up"] = True
+            record["hung_up"] = True
             return
-        await self.app(scope, _once(body, receive), send)
+        await self.app(scope, _replay_body(body, receive), send)
 
 
 async def _hung_up_within(receive: Receive, seconds: float) -> bool:
-    """Wait for the answer's time; True where the client did not wait as long."""
-    hearing = asyncio.ensure_future(receive())
-    done, _ = await asyncio.wait({hearing}, timeout=seconds)
+    """Wait for the answer's time; True if the client disconnected before."""
+    disconnect = asyncio.ensure_future(receive())
+    done, _ = await asyncio.wait({disconnect}, timeout=seconds)
     if not done:
-        hearing.cancel()
+        disconnect.cancel()
     return bool(done)
 
 
-def _once(body: bytes, receive: Receive) -> Receive:
-    given = False
+def _replay_body(body: bytes, receive: Receive) -> Receive:
+    is_sent = False
 
-    async def again() -> Message:
-        nonlocal given
-        if given:
+    async def receive_again() -> Message:
+        nonlocal is_sent
+        if is_sent:
             return await receive()
-        given = True
+        is_sent = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return again
+    return receive_again
 
 
 def main(host: str, port: int) -> None:

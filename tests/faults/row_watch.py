@@ -1,4 +1,4 @@
-"""Looks at the rows all the time, for what only the moment shows."""
+"""Samples the rows continuously, to catch violations that do not last."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import psycopg
 from tests.faults.invariants import never_two_active_runs
 from tests.faults.stack import QUICK
 
-EVERY = 0.4
+INTERVAL_SECONDS = 0.4
 
 
 class Watch:
-    """Samples a database until it is closed; a server that is down is waited for."""
+    """Samples a database until it is closed; waits for a server that is down."""
 
     def __init__(self, url: str, *, cap: int = int(QUICK["PROVIDER_RUNS"])) -> None:
-        self.looks = 0
+        self.samples = 0
         self.most_at_once = 0
         self._cap = cap
-        self.found: list[str] = []
+        self.violations: list[str] = []
         self._url = url
         self._attempts: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         self._ended: dict[int, tuple[Any, ...]] = {}
@@ -45,26 +45,28 @@ class Watch:
         while not self._stopping.is_set():
             try:
                 with psycopg.connect(self._url, autocommit=True) as connection:
-                    while not self._stopping.wait(EVERY):
-                        self._look(connection)
+                    while not self._stopping.wait(INTERVAL_SECONDS):
+                        self._sample(connection)
             except psycopg.OperationalError:
                 # The server is being restarted; that is what the test is about.
-                self._stopping.wait(EVERY)
+                self._stopping.wait(INTERVAL_SECONDS)
 
-    def _look(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
-        self.found += never_two_active_runs(connection)
+    def _sample(self, connection: psycopg.Connection[tuple[Any, ...]]) -> None:
+        self.violations += never_two_active_runs(connection)
         (at_once,) = connection.execute(_UNDER_WAY).fetchone() or (0,)
         self.most_at_once = max(self.most_at_once, at_once)
         if at_once > self._cap:
-            self.found.append(f"{at_once} runs of a provider at once, and {self._cap} are allowed")
+            self.violations.append(
+                f"{at_once} runs of a provider at once, and {self._cap} are allowed"
+            )
         self._compare(self._attempts, "attempt", _split(connection, _ATTEMPTS, 3))
         self._compare(self._ended, "ended run", _split(connection, _ENDED, 1))
-        self.looks += 1
+        self.samples += 1
 
-    def _compare(self, known: dict[Any, Any], what: str, now: dict[Any, Any]) -> None:
-        """What is stored stays as it is: no attempt is written over, no ended run comes back."""
-        self.found += [
-            f"{what} {key} was {known[key]} and became {now.get(key)}"
+    def _compare(self, known: dict[Any, Any], kind: str, now: dict[Any, Any]) -> None:
+        """Check that stored rows stay: no attempt is overwritten, no ended run comes back."""
+        self.violations += [
+            f"{kind} {key} was {known[key]} and became {now.get(key)}"
             for key in known
             if now.get(key) != known[key]
         ]

@@ -1,4 +1,4 @@
-"""A Postgres and a Valkey of our own that a test may kill, flush and start again."""
+"""A separate Postgres and Valkey that a test can kill, flush and restart."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ TEMPLATE = "template_of_tests"
 NAMES = [f"e{number}" for number in range(40)]
 START_SECONDS = 60
 
-# Asleep until a test wakes as many as it needs. One of them is probed, and the others are given
-# what that found: a profile that is known already gets a light suite by TTL, and no other run.
+# Disabled until a test enables as many as it needs. One of them is probed, and the others get its
+# results: a profile that is known already gets a light suite by TTL, and no other run.
 _REGISTER = """
 from datetime import timedelta
 from django.db import connection
@@ -62,7 +62,7 @@ with connection.cursor() as cursor:
 
 
 class Server:
-    """One server that is started, killed and started again on the same port and data."""
+    """One server that can be started, killed and restarted on the same port and data."""
 
     def __init__(self, service: Service) -> None:
         self.service = service
@@ -71,7 +71,7 @@ class Server:
     def start(self) -> None:
         """Start it and wait until it answers; recovery after a crash included."""
         self.service.before_start()
-        # Always by the main thread: the kernel ends a child with the thread that made it.
+        # Always by the main thread: the kernel ends a child with the thread that started it.
         process = self._process = Process(self.service.command)
         end = time.monotonic() + START_SECONDS
         while not self.service.is_ready(process.seconds):
@@ -79,10 +79,10 @@ class Server:
             assert time.monotonic() < end, f"{self.service.name} did not start"
             time.sleep(0.02)
 
-    def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
-        """Signal it and wait until it is gone; nothing starts it again by itself."""
+    def kill(self, signum: signal.Signals = signal.SIGKILL) -> None:
+        """Signal it and wait until it has exited; it does not restart by itself."""
         assert self._process is not None
-        os.kill(self._process.pid, how)
+        os.kill(self._process.pid, signum)
         while self._process.exit_code() is None:
             time.sleep(0.01)
         self._process.stop()
@@ -95,7 +95,7 @@ class Server:
 
 
 class Servers:
-    """The two servers that all workers of a test share, and the environment that names them."""
+    """The two servers that all workers of a test share, and the environment that points to them."""
 
     def __init__(self, home: DataFolder, *, postgres_env: Mapping[str, str] | None = None) -> None:
         self.home = home
@@ -109,7 +109,7 @@ class Servers:
         self.valkey = Server(valkey.valkey_service(self.store, home.logs / "valkey.log"))
 
     def environment(self, database: str) -> dict[str, str]:
-        """What points a process of the product at these servers."""
+        """The environment that points a process of the product to these servers."""
         return product_environment(self.home) | {
             "DATABASE_URL": self.cluster.url(database),
             "REDIS_URL": self.store.url(),
@@ -127,12 +127,12 @@ class Servers:
             client.flushall()
 
     def restart_postgres_at_once(self) -> None:
-        """As `pg_ctl -m immediate restart`: every session is cut off, the log is replayed."""
+        """Like `pg_ctl -m immediate restart`: all sessions are cut, and the log is replayed."""
         self.postgres.kill(signal.SIGQUIT)
         self.postgres.start()
 
     def make_template(self, vendor: Vendor) -> None:
-        """Make the database that every test copies: migrated, with endpoints that sleep."""
+        """Make the database that every test copies: migrated, with disabled endpoints."""
         self.execute(f"CREATE DATABASE {TEMPLATE}")
         addresses = [vendor.address(name) for name in NAMES]
         env = self.environment(TEMPLATE)
@@ -141,7 +141,7 @@ class Servers:
 
 
 def manage(env: Mapping[str, str], *arguments: str) -> None:
-    """A management command, in a process of its own."""
+    """Run a management command in a separate process."""
     command = [sys.executable, "manage.py", *arguments]
     subprocess.run(command, cwd=ROOT, env=dict(env), check=True)
 
@@ -150,7 +150,7 @@ def manage(env: Mapping[str, str], *arguments: str) -> None:
 def running_servers(
     vendor: Vendor, *, postgres_env: Mapping[str, str] | None = None
 ) -> Iterator[Servers]:
-    """Both servers, up, with a database to copy; gone with their data afterwards."""
+    """Run both servers with a database to copy; remove them with their data afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="toolgauge-faults-"))
     servers: Servers | None = None
     try:
@@ -167,9 +167,9 @@ def running_servers(
 
 
 def _cluster(home: DataFolder) -> Cluster:
-    """Made quickly, then run so that what was committed outlives a crash of the server."""
+    """A cluster that is created fast and whose commits survive a crash of the server."""
     cluster = postgres.open_cluster(home, durable=False)
     with (cluster.data / "postgresql.conf").open("a") as config:
-        # The machine itself does not crash here, so the disk need not be waited for.
+        # The machine itself does not crash here, so there is no need to wait for the disk.
         config.write("\nfsync = off\nfull_page_writes = off\nsynchronous_commit = on\n")
     return replace(cluster, durable=True)

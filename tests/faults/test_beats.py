@@ -1,4 +1,4 @@
-"""F4: no beat at all. As many as five are part of the chaos."""
+"""F4: no beat at all. The chaos test has up to five."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tests.faults.stack import Stack, eventually
 
 
 def test_without_a_beat_the_workers_keep_the_schedule(stack: Stack) -> None:
-    """No beat at all: each endpoint is probed again and again by the workers' timers."""
-    database_faults.faster_clock(stack)
+    """Without a beat the workers' timers keep probing each endpoint."""
+    database_faults.speed_up_clock(stack)
     names = stack.wake(2, milliseconds=5)
     stack.worker("worker")
 

@@ -6,8 +6,8 @@ from tests.faults.invariants import violations
 from tests.faults.stack import Stack, eventually
 
 
-def test_runs_go_on_whatever_happens_to_the_broker(stack: Stack) -> None:
-    """Flushed while runs wait and one is under way, then down, then back: each run, once."""
+def test_runs_finish_whatever_happens_to_the_broker(stack: Stack) -> None:
+    """Each run finishes once while the broker is flushed, goes down and comes back."""
     stack.wake(3)
     stack.worker("worker")
     eventually(lambda: stack.value("SELECT count(*) FROM dashboard_attempt") >= 2)

@@ -1,4 +1,4 @@
-"""The invariants would find the bug that they are there for."""
+"""The invariants find the bug that they exist for."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from tests.faults.invariants import starved, violations
 from tests.faults.stack import Stack, eventually
 
 
-def test_a_run_given_up_without_moving_the_due_time_is_found(stack: Stack) -> None:
-    """With the move taken out, the endpoint starves, and both looks at the rows say so."""
-    database_faults.faster_clock(stack)
-    database_faults.forgotten_due_time(stack)
+def test_an_abandoned_run_that_keeps_the_due_time_is_found(stack: Stack) -> None:
+    """If the due time does not move, the endpoint starves, and both checks report it."""
+    database_faults.speed_up_clock(stack)
+    database_faults.forget_due_time(stack)
     stack.sql("ALTER TABLE dashboard_run ALTER COLUMN max_claims SET DEFAULT 1")
-    begun = stack.value("SELECT statement_timestamp()")
+    start = stack.value("SELECT statement_timestamp()")
     stack.wake(2, milliseconds=60)
     stack.worker("worker", env={"RUN_LEASE": "3s"})
     first = "SELECT min(id) FROM dashboard_run WHERE state = 'running'"
@@ -21,6 +21,6 @@ def test_a_run_given_up_without_moving_the_due_time_is_found(stack: Stack) -> No
     rounds = "SELECT count(*) FROM dashboard_run WHERE state = 'finished'"
     eventually(lambda: stack.value(rounds) >= 3)
 
-    victims, found = starved(stack.url, begun), " ".join(violations(stack.url))
-    assert victims
-    assert all(f"endpoint {victim} is still due" in found for victim in victims)
+    starved_endpoints, report = starved(stack.url, start), " ".join(violations(stack.url))
+    assert starved_endpoints
+    assert all(f"endpoint {endpoint} is still due" in report for endpoint in starved_endpoints)

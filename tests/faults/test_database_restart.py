@@ -7,9 +7,9 @@ from tests.faults.invariants import overdue, violations
 from tests.faults.stack import Stack, eventually
 
 
-def test_a_crash_inside_the_finishing_transaction_leaves_no_half(stack: Stack) -> None:
-    """All sessions are cut off in mid-finish; the workers come back by themselves."""
-    database_faults.slower_finish(stack, seconds=0.6)
+def test_a_crash_inside_the_finishing_transaction_leaves_no_partial_result(stack: Stack) -> None:
+    """Sessions are cut during the finish, and the workers recover by themselves."""
+    database_faults.slow_down_finish(stack, seconds=0.6)
     stack.wake(4, milliseconds=10)
     worker = stack.worker("worker", concurrency=2)
     eventually(lambda: database_faults.is_slowed(stack))

@@ -1,4 +1,4 @@
-"""F6: workers are replaced while they work, and old and new ones run side by side."""
+"""F6: workers are replaced during runs, and old and new ones run in parallel."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from tests.faults.stack import Stack, eventually
 OTHER = "of another release"
 
 
-def test_a_worker_that_is_asked_to_stop_loses_no_run(stack: Stack) -> None:
-    """SIGTERM in the middle of a run: it ends or is resumed, and the rest is the next worker's."""
+def test_a_terminated_worker_loses_no_run(stack: Stack) -> None:
+    """After SIGTERM a run ends or is resumed, and the next worker does the rest."""
     stack.wake(3, milliseconds=100)
     old = stack.worker("old")
-    # Of whichever run came first.
+    # Of any run.
     eventually(lambda: stack.value("SELECT count(*) FROM dashboard_attempt") >= 2)
 
-    old.ask_to_stop()
+    old.terminate()
     assert old.wait() == 0
-    left = [state for state in stack.states() if state != "finished"]
+    unfinished = [state for state in stack.states() if state != "finished"]
     stack.worker("new")
     eventually(lambda: stack.all_finished(3))
 
-    assert left
+    assert unfinished
     assert violations(stack.url) == []
 
 
 def test_a_worker_never_runs_a_suite_that_it_does_not_have(stack: Stack) -> None:
-    """A run of another version waits for workers of that version, as long as there are any."""
+    """A run of another version waits as long as a worker of that version exists."""
     stack.wake(2)
     stack.python("from workers.probing import run_scheduler_pass; run_scheduler_pass()")
     stack.sql("UPDATE dashboard_run SET suite_version = %s WHERE id = 1", OTHER)

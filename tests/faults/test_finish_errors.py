@@ -12,22 +12,22 @@ DISK_FULL, SERIALIZATION, UNIQUE = "53100", "40001", "23505"
 
 
 @pytest.mark.parametrize("broker", ["with a broker", "without a broker"])
-def test_a_failed_finish_leaves_nothing_and_is_tried_again(stack: Stack, broker: str) -> None:
-    """Disk full, serialization failure, unique violation: all or nothing, then all."""
+def test_a_failed_finish_leaves_nothing_and_is_retried(stack: Stack, broker: str) -> None:
+    """A finish that fails by a database error leaves nothing and is repeated."""
     env = {} if broker == "with a broker" else {"REDIS_URL": "redis://127.0.0.1:1/0"}
-    database_faults.failing_finish(stack, [DISK_FULL, SERIALIZATION, UNIQUE])
+    database_faults.make_finish_fail(stack, [DISK_FULL, SERIALIZATION, UNIQUE])
     stack.wake(2, milliseconds=5)
     stack.worker("worker", env=env)
 
-    found: list[str] = []
+    seen_violations: list[str] = []
 
-    def watched_to_the_end() -> bool:
-        found.extend(violations(stack.url))
+    def check_until_finished() -> bool:
+        seen_violations.extend(violations(stack.url))
         return stack.all_finished(2)
 
-    eventually(watched_to_the_end)
+    eventually(check_until_finished)
 
     assert stack.value("SELECT last_value FROM failures_made") > 3
     assert stack.value("SELECT sum(claims) FROM dashboard_run") >= 5
-    assert found == []
+    assert seen_violations == []
     assert violations(stack.url) == []

@@ -1,4 +1,4 @@
-"""F10: the profile key changes again and again while a run of it is under way."""
+"""F10: the profile key changes repeatedly during a run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ for address in {addresses}:
 
 
 def test_only_the_last_of_five_keys_is_measured(stack: Stack) -> None:
-    """Five edits in a second, mid-run: one run of the last key finishes, no other one does."""
+    """After five edits during a run only a run of the last key finishes."""
     stack.wake(1, milliseconds=1500)
     stack.worker("worker")
     eventually(lambda: stack.attempts() >= 1)

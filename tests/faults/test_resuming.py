@@ -1,4 +1,4 @@
-"""F1: a worker dies in the middle of a run; another goes on where it stopped."""
+"""F1: a worker dies during a run; another one resumes it."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from tests.faults.invariants import violations
 from tests.faults.stack import Stack, eventually
 
 
-def test_a_resumed_run_asks_nothing_again_that_is_stored(stack: Stack) -> None:
-    """SIGKILL in the middle of a run costs the questions under way, and no stored one."""
+def test_a_resumed_run_repeats_no_stored_attempt(stack: Stack) -> None:
+    """SIGKILL during a run loses only requests in flight, no stored attempt."""
     (name,) = stack.wake(1, milliseconds=60)
     first = stack.worker("first")
     eventually(lambda: stack.attempts() >= 6)
     first.kill()
-    before = stack.vendor.asked(name)
+    before = stack.vendor.requests(name)
 
     stack.worker("second")
     eventually(lambda: stack.all_finished(1))
 
-    after = stack.vendor.asked(name)[len(before) :]
+    after = stack.vendor.requests(name)[len(before) :]
     stored = stack.value(
         "SELECT count(*) FROM dashboard_attempt"
         " WHERE token = (SELECT min(token) FROM dashboard_attempt)"
     )
-    repeated = {asked.body for asked in before} & {asked.body for asked in after}
-    assert len(repeated) <= len({asked.body for asked in before}) - stored
+    repeated = {request.body for request in before} & {request.body for request in after}
+    assert len(repeated) <= len({request.body for request in before}) - stored
     assert stack.sql("SELECT claims > 1, passed = planned FROM dashboard_run") == [(True, True)]
     assert violations(stack.url) == []

@@ -1,4 +1,4 @@
-"""F7: a worker stands still past its lease and comes back."""
+"""F7: a worker freezes past its lease and comes back."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tests.faults.invariants import violations
 from tests.faults.stack import Stack, eventually
 
 
-class Slower(Protocol):
+class SlowDown(Protocol):
     def __call__(self, stack: Stack, *, seconds: float) -> None: ...
 
 
-def test_a_zombie_writes_nothing_and_stops_asking(stack: Stack) -> None:
-    """SIGSTOP past the lease, SIGCONT: its writes are refused and its calls end."""
+def test_a_zombie_writes_nothing_and_stops_sending(stack: Stack) -> None:
+    """After SIGSTOP past its lease and SIGCONT, its writes are refused and its calls end."""
     (name,) = stack.wake(1, milliseconds=150)
     zombie = stack.worker("zombie")
     eventually(lambda: stack.attempts() >= 2)
@@ -28,22 +28,26 @@ def test_a_zombie_writes_nothing_and_stops_asking(stack: Stack) -> None:
     eventually(lambda: stack.all_finished(1))
     written = stack.sql("SELECT count(*) FROM dashboard_attempt WHERE token = %s", token)
     figures = stack.sql("SELECT * FROM dashboard_runmetric ORDER BY metric")
-    asked = len(stack.vendor.asked(name))
+    requests_before = len(stack.vendor.requests(name))
     zombie.signal(signal.SIGCONT)
-    eventually(lambda: zombie.said("lease lost"))
+    eventually(lambda: zombie.has_logged("lease lost"))
 
-    # One that was under way, and one that began before the first refusal was heard.
-    assert len(stack.vendor.asked(name)) <= asked + 2
+    # One request in flight, and one that started before the first refusal arrived.
+    assert len(stack.vendor.requests(name)) <= requests_before + 2
     assert stack.sql("SELECT count(*) FROM dashboard_attempt WHERE token = %s", token) == written
     assert stack.sql("SELECT * FROM dashboard_runmetric ORDER BY metric") == figures
     assert stack.all_finished(1)
     assert violations(stack.url) == []
 
 
-@pytest.mark.parametrize("slower", [database_faults.slower_record, database_faults.slower_finish])
-def test_a_zombie_inside_a_transaction_holds_up_nobody(stack: Stack, slower: Slower) -> None:
-    """Frozen between two statements, it keeps its locks no longer than a lease."""
-    slower(stack, seconds=1)
+@pytest.mark.parametrize(
+    "slow_down", [database_faults.slow_down_record, database_faults.slow_down_finish]
+)
+def test_a_zombie_inside_a_transaction_does_not_block_others(
+    stack: Stack, slow_down: SlowDown
+) -> None:
+    """A worker frozen between two statements keeps its locks no longer than a lease."""
+    slow_down(stack, seconds=1)
     stack.wake(2, milliseconds=5)
     zombie = stack.worker("zombie")
     eventually(lambda: database_faults.is_slowed(stack))

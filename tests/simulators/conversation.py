@@ -1,4 +1,4 @@
-"""One conversation in three steps, for every client: two calls at once, an error, an answer."""
+"""One conversation in three steps, for every client: two parallel calls, an error, an answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NONCES = ("nonce-echo-5521", "nonce-sum-9042")
 
 
 def run_tool(name: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
-    """What a tool gives back, and whether it failed: the sum wants a larger first number."""
+    """A tool's result, and whether it failed: the sum requires a larger first number."""
     if name == "probe_echo":
         return json.dumps({"nonce": NONCES[0]}), False
     if arguments["a"] >= 10:
@@ -48,8 +48,8 @@ def run_tool(name: str, arguments: Mapping[str, Any]) -> tuple[str, bool]:
     return json.dumps(error), True
 
 
-def check(steps: list[list[tuple[str, dict[str, Any]]]], answer: str | None) -> None:
-    """The three steps went as the tools and the prompt say."""
+def check_conversation(steps: list[list[tuple[str, dict[str, Any]]]], answer: str | None) -> None:
+    """Assert the three steps that the tools and the prompt lead to."""
     assert steps == [FIRST, SECOND, []]
     for nonce in NONCES:
         assert nonce in (answer or "")

@@ -1,4 +1,4 @@
-"""Questions to a vendor with switches, over real HTTP, and its answers as they came and as read."""
+"""A client of vendors with faults, over real HTTP, and builders for its requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from probes.adapters import FORMATS
 from probes.events import Event, ReplyEnded
 from probes.messages import JSON, ModelCall, Reply, Role, Text, ToolSpec, Turn
 
-# One vendor for each wire format: mount, prefix of the path, model.
+# One vendor per wire format: mount, prefix of the path, model.
 VENDORS = {
     "openai": ("/openai/v1", "", "sim-steady"),
     "openai_responses": ("/responses/v1", "", "sim-steady"),
@@ -33,8 +33,8 @@ HEADERS = {
 
 def tool(name: str, required: Sequence[str] = (), **properties: JSON) -> ToolSpec:
     schema: dict[str, JSON] = {"type": "object", "properties": properties}
-    more: dict[str, JSON] = {"required": list(required), "additionalProperties": False}
-    return ToolSpec(name, f"The tool {name}.", {**schema, **more})
+    rest: dict[str, JSON] = {"required": list(required), "additionalProperties": False}
+    return ToolSpec(name, f"The tool {name}.", {**schema, **rest})
 
 
 TAG: JSON = {"type": "string", "enum": ["alpha", "beta"]}
@@ -82,27 +82,27 @@ class FaultyVendor:
     switches: str
 
     def ask(self, vendor: str, call: ModelCall, *, stream: bool = False) -> httpx.Response:
-        """The answer as it came."""
+        """The raw answer."""
         mount, prefix, model = VENDORS[vendor]
         adapter = FORMATS.get(vendor) or FORMATS["openai"]
         path = (adapter.stream_path if stream else adapter.path).replace("{model}", model)
         body = adapter.write_request(replace(call, model=model, stream=stream))
-        # Ollama streams unless told otherwise.
+        # Ollama streams by default.
         body |= {"stream": stream} if vendor == "ollama" else {}
         address = f"{self.url}/with/{self.switches}{mount}{prefix}{path}"
         return httpx.post(address, json=body, headers=HEADERS, trust_env=False, timeout=30)
 
-    def whole(self, vendor: str, call: ModelCall) -> Any:
-        """The body of a whole answer."""
+    def read_body(self, vendor: str, call: ModelCall) -> Any:
+        """The body of an answer that is not streamed."""
         answer = self.ask(vendor, call)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def read(self, vendor: str, call: ModelCall, *, stream: bool = False) -> Reply:
-        """The answer as our adapter reads it."""
+    def read_reply(self, vendor: str, call: ModelCall, *, stream: bool = False) -> Reply:
+        """The answer as our adapter parses it."""
         adapter = FORMATS.get(vendor) or FORMATS["openai"]
         if not stream:
-            return adapter.read_reply(self.whole(vendor, call))
+            return adapter.read_reply(self.read_body(vendor, call))
         answer = self.ask(vendor, call, stream=True)
         assert answer.status_code == 200, answer.text
         reader = adapter.read_stream()
@@ -112,12 +112,12 @@ class FaultyVendor:
         return last.reply
 
 
-def frames(answer: httpx.Response) -> list[Any]:
+def read_frames(answer: httpx.Response) -> list[Any]:
     """The bodies of a stream's events or lines."""
     lines = (line.removeprefix("data: ") for line in answer.text.splitlines())
     return [json.loads(line) for line in lines if line.startswith("{")]
 
 
-def called(reply: Reply) -> list[tuple[str, dict[str, Any]]]:
-    """The calls on the wire."""
+def read_calls(reply: Reply) -> list[tuple[str, dict[str, Any]]]:
+    """The calls of a reply as names and arguments."""
     return [(call.name, dict(call.input)) for call in reply.calls]

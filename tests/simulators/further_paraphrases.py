@@ -1,4 +1,4 @@
-"""Ten more wordings of each question, further from the probes' own than the first ten."""
+"""Ten more wordings of each question, less similar to the probes' own than the first ten."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A simulated vendor's model, asked in its own wire format over real HTTP."""
+"""A client of a simulated vendor's model, in its wire format over real HTTP."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from probes.target import Provider
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Whom to ask, and how."""
+    """A model at an address, and the client to reach it."""
 
     provider: Provider
     base_url: str
@@ -30,7 +30,7 @@ class Model:
 
     def ask(
         self,
-        said: Conversation | str,
+        prompt: Conversation | str,
         tools: Sequence[ToolSpec],
         *,
         choice: ToolChoice | None = None,
@@ -38,9 +38,9 @@ class Model:
         stream: bool = False,
     ) -> Reply:
         adapter = adapter_for(self.provider)
-        setting = QuestionBuilder(self.model, DIALECTS[self.provider], adapter.format)
-        conversation = start_conversation(said) if isinstance(said, str) else said
-        call = setting.call(conversation, tools, choice=choice, parallel=parallel, stream=stream)
+        builder = QuestionBuilder(self.model, DIALECTS[self.provider], adapter.format)
+        conversation = start_conversation(prompt) if isinstance(prompt, str) else prompt
+        call = builder.call(conversation, tools, choice=choice, parallel=parallel, stream=stream)
         response = self.client.post(
             request_url(adapter, self.base_url, self.model, stream=stream),
             headers=dict(adapter.headers(Secret("sim-key"))),

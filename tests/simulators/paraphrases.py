@@ -1,4 +1,4 @@
-"""The questions of the probes as ten other people would word them, with the same values to fill in.
+"""Ten other wordings of the probes' questions, with the same values to fill in.
 
 `{name!j}` writes a value as JSON.
 """
@@ -235,8 +235,8 @@ GREETING = (
 )
 
 
-def filled(wording: str, values: Mapping[str, Any]) -> str:
-    """A wording with its values filled in."""
+def fill_wording(wording: str, values: Mapping[str, Any]) -> str:
+    """Fill the values into a wording."""
     return _Formatter().vformat(wording, (), values)
 
 

@@ -26,14 +26,14 @@ def anyio_backend() -> str:
 
 @pytest.fixture(scope="session")
 def vendor_url() -> Iterator[str]:
-    """The address of the simulated vendors, served by a process of their own."""
-    with served() as (url, _):
+    """The address of the simulated vendors, served by a separate process."""
+    with serve_vendors() as (url, _):
         yield url
 
 
 @contextlib.contextmanager
-def served(*options: str, stderr: IO[bytes] | None = None) -> Iterator[tuple[str, int]]:
-    """The vendors in a process of their own that answers at once: its address and its id."""
+def serve_vendors(*options: str, stderr: IO[bytes] | None = None) -> Iterator[tuple[str, int]]:
+    """Serve the vendors without latency in a separate process; yields its address and pid."""
     port = _free_port()
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "simulators", "--port", str(port), "--latency", "0", *options]

@@ -1,4 +1,4 @@
-"""Requests written by hand to a vendor with switches, and what its refusal means to us."""
+"""Handwritten requests to a vendor with faults, and our classification of its refusals."""
 
 from __future__ import annotations
 
@@ -33,21 +33,23 @@ DIALECTS: Mapping[str, Dialect] = {
 
 
 def post(url: str, switches: str, vendor: str, body: Mapping[str, Any]) -> httpx.Response:
-    """The answer to a body, sent to the vendor of a format under its model."""
+    """Send a body to a format's vendor, with its model."""
     mount, prefix, model = VENDORS[vendor]
     adapter = FORMATS.get(vendor) or FORMATS["openai"]
     path = adapter.path.replace("{model}", model)
-    named: dict[str, Any] = {"stream": False} if vendor == "ollama" else {}
+    defaults: dict[str, Any] = {"stream": False} if vendor == "ollama" else {}
     if vendor == "anthropic":
-        named = {"max_tokens": 4000}
+        defaults = {"max_tokens": 4000}
     if vendor != "gemini":
-        named["model"] = model
+        defaults["model"] = model
     address = f"{url}/with/{switches}{mount}{prefix}{path}"
-    return httpx.post(address, json={**named, **body}, headers=HEADERS, trust_env=False, timeout=30)
+    return httpx.post(
+        address, json={**defaults, **body}, headers=HEADERS, trust_env=False, timeout=30
+    )
 
 
-def meaning(vendor: str, answer: httpx.Response) -> str:
-    """What our classifier makes of a refusal, from its status and bytes."""
+def classify_refusal(vendor: str, answer: httpx.Response) -> str:
+    """Our classification of a refusal, from its status and bytes."""
     adapter = FORMATS.get(vendor) or FORMATS["openai"]
     incoming = WireResponse(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
     with pytest.raises(Refused) as caught:
@@ -56,14 +58,14 @@ def meaning(vendor: str, answer: httpx.Response) -> str:
 
 
 def error_message(answer: httpx.Response) -> str:
-    """The message of an error in the envelope of its format."""
+    """The message of an error in its format's envelope."""
     error = answer.json()["error"]
     return str(error if isinstance(error, str) else error["message"])
 
 
 @dataclass(frozen=True, slots=True)
 class WireCall:
-    """A call as it stands in a body or an event; `id` None where it has none."""
+    """A call in a body or an event; `id` is None if it has none."""
 
     id: JSON
     name: str
@@ -71,20 +73,20 @@ class WireCall:
 
 
 def wire_calls(value: JSON) -> list[WireCall]:
-    """The calls of a body in their order, in any format."""
+    """The calls of a body in order, in any format."""
     if isinstance(value, list):
         return [call for inner in value for call in wire_calls(inner)]
     if not isinstance(value, Mapping):
         return []
-    if (call := _call(value)) is not None:
+    if (call := _read_call(value)) is not None:
         return [call]
-    # The Responses API tells its tools again, and streams every item more than once.
+    # The Responses API repeats the tools, and streams every item more than once.
     if value.get("type") in ("response.output_item.added", "response.completed"):
         return []
     return [call for key in value if key != "tools" for call in wire_calls(value[key])]
 
 
-def _call(entry: Mapping[str, JSON]) -> WireCall | None:
+def _read_call(entry: Mapping[str, JSON]) -> WireCall | None:
     match entry:
         case {"type": "function_call", "name": str(name), "arguments": arguments}:
             id_ = entry.get("call_id")
@@ -96,11 +98,11 @@ def _call(entry: Mapping[str, JSON]) -> WireCall | None:
             id_ = object_or_empty(entry["functionCall"]).get("id")
         case _:
             return None
-    whole = isinstance(arguments, str) and arguments.startswith("{")
-    return WireCall(id_, name, json.loads(str(arguments)) if whole else arguments)
+    is_json = isinstance(arguments, str) and arguments.startswith("{")
+    return WireCall(id_, name, json.loads(str(arguments)) if is_json else arguments)
 
 
-# Histories, by hand.
+# Handwritten histories.
 USER = {"role": "user", "content": "hi"}
 FUNCTION = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
 TOOLS = {"tools": [FUNCTION]}
@@ -111,7 +113,7 @@ def call(id_: str, arguments: str = "{}") -> dict[str, Any]:
     return {"id": id_, "type": "function", "function": {"name": "f", "arguments": arguments}}
 
 
-def calling(*calls: Mapping[str, Any]) -> dict[str, Any]:
+def assistant_calls(*calls: Mapping[str, Any]) -> dict[str, Any]:
     return {"role": "assistant", "content": None, "tool_calls": list(calls)}
 
 
@@ -123,15 +125,15 @@ def chat(*messages: Any, **more: Any) -> dict[str, Any]:
     return {"messages": list(messages), **more}
 
 
-def use(id_: str) -> dict[str, Any]:
+def tool_use(id_: str) -> dict[str, Any]:
     return {"type": "tool_use", "id": id_, "name": "f", "input": {}}
 
 
-def used(*blocks: Any) -> dict[str, Any]:
+def assistant_blocks(*blocks: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": list(blocks)}
 
 
-def returned(*ids: str) -> dict[str, Any]:
+def tool_results(*ids: str) -> dict[str, Any]:
     blocks = [{"type": "tool_result", "tool_use_id": id_, "content": "r"} for id_ in ids]
     return {"role": "user", "content": blocks}
 
@@ -148,11 +150,11 @@ def contents(*turns: tuple[str, list[Any]]) -> dict[str, Any]:
     return {"contents": [{"role": role, "parts": parts} for role, parts in turns]}
 
 
-G_ASKED = ("user", [{"text": "hi"}])
+G_USER = ("user", [{"text": "hi"}])
 G_CALL = {"functionCall": {"name": "f", "args": {}, "id": "x"}}
 G_SIGNED = {**G_CALL, "thoughtSignature": "skip_thought_signature_validator"}
 G_RESULT = {"functionResponse": {"name": "f", "id": "x", "response": {"output": "r"}}}
-HISTORY = chat(USER, calling(call("call_X")), result("call_X"))
-CLAUDE_HISTORY = chat(USER, used(use("toolu_X")), returned("toolu_X"))
+HISTORY = chat(USER, assistant_calls(call("call_X")), result("call_X"))
+CLAUDE_HISTORY = chat(USER, assistant_blocks(tool_use("toolu_X")), tool_results("toolu_X"))
 ITEMS = {"input": [USER, item("call_X"), output("call_X")]}
-G_HISTORY = contents(G_ASKED, ("model", [G_SIGNED]), ("user", [G_RESULT]))
+G_HISTORY = contents(G_USER, ("model", [G_SIGNED]), ("user", [G_RESULT]))

@@ -1,4 +1,4 @@
-"""Requests that vendors refuse, and what is to be seen of a refusal."""
+"""Requests that vendors refuse, and how to check a refusal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEYS = {
     "anthropic-version": "2023-06-01",
 }
 BY_NAME = {spec.name: spec for spec in SPECS}
-# Where each vendor's first model is asked.
+# The path of each vendor's first model.
 PATHS = {
     spec.name: spec.mount + spec.path.replace("{model}", next(iter(spec.models))) for spec in SPECS
 }
@@ -30,7 +30,7 @@ PATHS = {
 
 @dataclass(frozen=True)
 class Refusal:
-    """A request that a vendor refuses, in which words, and what our classifier makes of them."""
+    """A request that a vendor refuses, its message, and our classification of it."""
 
     vendor: str
     body: dict[str, Any]
@@ -39,23 +39,23 @@ class Refusal:
     status: int = field(default=400, kw_only=True)
 
     def check(self, url: str) -> None:
-        """Ask over HTTP and look at status, text and class."""
+        """Send the request and check status, message and classification."""
         response = post(url, self.vendor, json=self.body)
         assert response.status_code == self.status, response.text
-        assert message_of(response).startswith(self.text)
-        assert kind_of(response, BY_NAME[self.vendor].format) == FindingKind(self.kind)
+        assert read_message(response).startswith(self.text)
+        assert classify_refusal(response, BY_NAME[self.vendor].format) == FindingKind(self.kind)
 
     @override
     def __str__(self) -> str:
         return f"{self.vendor}-{self.text[:40]}"
 
 
-def post(url: str, vendor: str, **sent: Any) -> httpx.Response:
+def post(url: str, vendor: str, **options: Any) -> httpx.Response:
     with httpx.Client(trust_env=False) as client:
-        return client.post(url + PATHS[vendor], headers=sent.pop("headers", KEYS), **sent)
+        return client.post(url + PATHS[vendor], headers=options.pop("headers", KEYS), **options)
 
 
-def message_of(response: httpx.Response) -> str:
+def read_message(response: httpx.Response) -> str:
     body = response.json()
     error = body.get("error", body)
     if isinstance(error, str):
@@ -63,12 +63,12 @@ def message_of(response: httpx.Response) -> str:
     return str(error.get("message") or error["detail"])
 
 
-def kind_of(response: httpx.Response, form: str) -> FindingKind:
-    """What our classifier makes of a refusal."""
+def classify_refusal(response: httpx.Response, wire_format: str) -> FindingKind:
+    """Our classification of a refusal."""
     chunks = (Chunk(0, response.content),)
     incoming = WireResponse(response.status_code, dict(response.headers), chunks)
     try:
-        read_http_reply(FORMATS[form], incoming)
+        read_http_reply(FORMATS[wire_format], incoming)
     except Refused as exc:
         return exc.kind
     except NotFound:

@@ -1,4 +1,4 @@
-"""One question to a simulated vendor with switches, over real HTTP: its bytes and what we read."""
+"""A client of one vendor with faults, over real HTTP: the bytes, and the parsed reply."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPECS = tuple(ToolSpec(name, name, schema) for name, schema in SCHEMAS.items())
 
 @dataclass(frozen=True, slots=True)
 class StreamClient:
-    """A vendor, and what is sent to it."""
+    """A vendor, and the model and options of its requests."""
 
     format: str
     path: str
@@ -45,7 +45,7 @@ class StreamClient:
         self, url: str, switches: str, turns: tuple[Turn, ...], *, stream: bool
     ) -> httpx.Response:
         adapter = FORMATS[self.format]
-        call = ModelCall(self.model, turns or (asked(),), SPECS, stream=stream)
+        call = ModelCall(self.model, turns or (user_turn(),), SPECS, stream=stream)
         body = {**adapter.write_request(call), **self.options}
         path = (adapter.stream_path if stream else adapter.path).format(model=self.model)
         prefix = f"/with/{switches}" if switches else ""
@@ -84,7 +84,7 @@ class StreamedAnswer:
 
     @property
     def reply(self) -> Reply:
-        """What our reader makes of it, read by read."""
+        """The reply that our reader parses, read by read."""
         reader = FORMATS[self.format].read_stream()
         events = [event for chunk in self.chunks for event in reader.feed(chunk)]
         last = [*events, *reader.close()][-1]
@@ -92,16 +92,16 @@ class StreamedAnswer:
         return last.reply
 
     @property
-    def notes(self) -> set[str]:
+    def deviations(self) -> set[str]:
         return {deviation.name for deviation in self.reply.deviations}
 
 
-def asked(prompt: str = PROMPT) -> Turn:
+def user_turn(prompt: str = PROMPT) -> Turn:
     return Turn(Role.USER, (Text(prompt),))
 
 
-def said(reply: Reply) -> list[tuple[str, dict[str, JSON]]]:
-    """The calls of a reply, as the conversation writes them down."""
+def read_calls(reply: Reply) -> list[tuple[str, dict[str, JSON]]]:
+    """The calls of a reply as names and arguments."""
     return [(call.name, dict(call.input)) for call in reply.calls]
 
 

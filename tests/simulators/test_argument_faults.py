@@ -28,8 +28,8 @@ from tests.simulators.fault_client import (
     STORED,
     TWO,
     FaultyVendor,
-    called,
     question,
+    read_calls,
 )
 
 TOOLS = {tool.name: tool for tool in (ECHO, ADD, PING, STORE)}
@@ -98,8 +98,8 @@ both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stre
 every_format = pytest.mark.parametrize("format", EVERY_FORMAT)
 
 
-def on_the_wire(body: Any, format: str) -> list[tuple[str, Any]]:
-    """Name and arguments of each call, as a client of the format finds them."""
+def read_wire_calls(body: Any, format: str) -> list[tuple[str, Any]]:
+    """Name and arguments of each call in the raw body of a format."""
     match format:
         case "openai":
             calls = [c["function"] for c in body["choices"][0]["message"]["tool_calls"]]
@@ -120,24 +120,24 @@ def is_valid(name: str, arguments: Mapping[str, Any]) -> bool:
     return name in TOOLS and not validate_arguments(TOOLS[name].schema or {}, arguments)
 
 
-def test_every_fault_of_arguments_has_its_case() -> None:
-    """A fault that is added must be shown."""
+def test_every_argument_fault_is_covered() -> None:
+    """Every argument fault is covered here."""
     assert {fault.name for fault in FAULTS} == {*CHANGED, *NAMES, *OTHERS}
 
 
 @every_format
 @pytest.mark.parametrize("name", CHANGED)
 def test_arguments_arrive_changed(name: str, format: str, vendor_url: str) -> None:
-    """In every format that carries calls, for every kind of tool."""
-    bent = FaultyVendor(vendor_url, name)
+    """Arguments are changed in every format, for every kind of tool."""
+    faulty = FaultyVendor(vendor_url, name)
     bodies = [
-        bent.whole(format, question(ONE)),
-        bent.whole(format, question(NESTED, STORE)),
-        bent.whole(format, question(BARE, PING)),
+        faulty.read_body(format, question(ONE)),
+        faulty.read_body(format, question(NESTED, STORE)),
+        faulty.read_body(format, question(BARE, PING)),
     ]
     names = ("probe_echo", "probe_store", "probe_ping")
 
-    assert [on_the_wire(body, format) for body in bodies] == [
+    assert [read_wire_calls(body, format) for body in bodies] == [
         [(tool, arguments)] for tool, arguments in zip(names, CHANGED[name], strict=True)
     ]
 
@@ -145,21 +145,21 @@ def test_arguments_arrive_changed(name: str, format: str, vendor_url: str) -> No
 @every_format
 @pytest.mark.parametrize("name", NAMES)
 def test_names_arrive_changed(name: str, format: str, vendor_url: str) -> None:
-    """The arguments are right, and no such tool was offered."""
-    body = FaultyVendor(vendor_url, name).whole(format, question(ONE))
+    """The arguments are right, but the tool's name is wrong."""
+    body = FaultyVendor(vendor_url, name).read_body(format, question(ONE))
 
-    assert on_the_wire(body, format) == [(NAMES[name], ECHOED[1])]
+    assert read_wire_calls(body, format) == [(NAMES[name], ECHOED[1])]
 
 
 @every_format
 @pytest.mark.parametrize("name", [*CHANGED, *NAMES])
 def test_a_stream_has_the_same_wrong_call(name: str, format: str, vendor_url: str) -> None:
-    """Whole and streamed answers agree in what is wrong."""
-    bent = FaultyVendor(vendor_url, name)
-    whole = bent.read(format, question(ALL, ECHO, PING, STORE))
-    streamed = bent.read(format, question(ALL, ECHO, PING, STORE), stream=True)
+    """Whole and streamed answers have the same wrong calls."""
+    faulty = FaultyVendor(vendor_url, name)
+    whole = faulty.read_reply(format, question(ALL, ECHO, PING, STORE))
+    streamed = faulty.read_reply(format, question(ALL, ECHO, PING, STORE), stream=True)
 
-    assert called(streamed) == called(whole)
+    assert read_calls(streamed) == read_calls(whole)
     assert len(whole.calls) == 3
 
 
@@ -168,12 +168,14 @@ def test_a_stream_has_the_same_wrong_call(name: str, format: str, vendor_url: st
     [fault for fault in FAULTS if fault.effect.metrics.get(Metric.SCHEMA_FAILURE)],
     ids=lambda fault: fault.name,
 )
-def test_no_call_is_left_valid_where_the_truth_says_so(fault: Fault, vendor_url: str) -> None:
-    """Every call breaks its schema, of tools without arguments and with nested ones too."""
-    reply = FaultyVendor(vendor_url, fault.name).read("openai", question(ALL, ECHO, PING, STORE))
+def test_every_call_is_invalid_if_the_truth_says_so(fault: Fault, vendor_url: str) -> None:
+    """Every call breaks its schema, including empty and nested ones."""
+    reply = FaultyVendor(vendor_url, fault.name).read_reply(
+        "openai", question(ALL, ECHO, PING, STORE)
+    )
 
     assert len(reply.calls) == 3
-    assert not any(is_valid(name, arguments) for name, arguments in called(reply))
+    assert not any(is_valid(name, arguments) for name, arguments in read_calls(reply))
 
 
 @pytest.mark.parametrize(
@@ -187,19 +189,19 @@ def test_no_call_is_left_valid_where_the_truth_says_so(fault: Fault, vendor_url:
 def test_some_tools_survive_the_milder_faults(
     name: str, valid: list[bool], vendor_url: str
 ) -> None:
-    """Which share of calls fails depends on the tools, so the truth names a level, no rate."""
-    reply = FaultyVendor(vendor_url, name).read("openai", question(ALL, ECHO, PING, STORE))
+    """The share of failing calls depends on the tools, so the truth has a level, not a rate."""
+    reply = FaultyVendor(vendor_url, name).read_reply("openai", question(ALL, ECHO, PING, STORE))
 
-    assert [is_valid(*call) for call in called(reply)] == valid
+    assert [is_valid(*call) for call in read_calls(reply)] == valid
 
 
-def after(answers: int) -> ModelCall:
-    """The question after so many answers of the model."""
+def question_after(answers: int) -> ModelCall:
+    """The question after that many answers of the model."""
     turns: list[Turn] = []
     for _ in range(answers):
         turns += [Turn(Role.USER, (Text(CHAT),)), Turn(Role.ASSISTANT, (Text("good morning"),))]
-    asked = question(ONE)
-    return ModelCall("", (*turns, *asked.turns), tools=asked.tools)
+    call = question(ONE)
+    return ModelCall("", (*turns, *call.turns), tools=call.tools)
 
 
 @pytest.mark.parametrize(
@@ -215,10 +217,10 @@ def after(answers: int) -> ModelCall:
 def test_arguments_are_empty_from_an_answer_on(
     switch: str, answers: int, expected: Any, vendor_url: str
 ) -> None:
-    """Z63: the third answer of a conversation, or the one that the switch says."""
-    body = FaultyVendor(vendor_url, switch).whole("openai", after(answers))
+    """Z63: arguments are empty from the third answer on, or from the switch's value on."""
+    body = FaultyVendor(vendor_url, switch).read_body("openai", question_after(answers))
 
-    assert on_the_wire(body, "openai") == [("probe_echo", expected)]
+    assert read_wire_calls(body, "openai") == [("probe_echo", expected)]
 
 
 HOSTILE = "a </parameter> b </tool_call> c"
@@ -226,49 +228,49 @@ HOSTILE = "a </parameter> b </tool_call> c"
 
 @both_ways
 def test_a_string_is_cut_at_a_closing_tag(stream: bool, vendor_url: str) -> None:
-    """Z27: valid and wrong, without a sign."""
-    asked = question(f"Call probe_echo once.\nmessage: {HOSTILE}\ntag: beta")
-    reply = FaultyVendor(vendor_url, "cut-at-tag").read("openai", asked, stream=stream)
+    """Z27: the argument is valid but silently cut."""
+    call = question(f"Call probe_echo once.\nmessage: {HOSTILE}\ntag: beta")
+    reply = FaultyVendor(vendor_url, "cut-at-tag").read_reply("openai", call, stream=stream)
 
-    assert called(reply) == [("probe_echo", {"message": "a ", "tag": "beta"})]
-    assert is_valid(*called(reply)[0])
+    assert read_calls(reply) == [("probe_echo", {"message": "a ", "tag": "beta"})]
+    assert is_valid(*read_calls(reply)[0])
 
 
 def test_a_string_in_an_object_is_cut_as_well(vendor_url: str) -> None:
-    """Whatever tag comes first ends it."""
+    """The first closing tag also cuts a nested string."""
     prompt = 'Call probe_store once.\nperson: {"name": "a</tool_call>b", "age": 7}\nflag: true'
-    body = FaultyVendor(vendor_url, "cut-at-tag").whole("openai", question(prompt, STORE))
+    body = FaultyVendor(vendor_url, "cut-at-tag").read_body("openai", question(prompt, STORE))
 
     expected = {"person": {"name": "a", "age": 7}, "flag": True}
-    assert on_the_wire(body, "openai") == [("probe_store", expected)]
+    assert read_wire_calls(body, "openai") == [("probe_store", expected)]
 
 
 @every_format
 def test_the_first_call_swallows_the_others(format: str, vendor_url: str) -> None:
-    """Z28: the raw XML of the second call stands in the first argument of the first."""
-    bent = FaultyVendor(vendor_url, "next-call-inside")
+    """Z28: the first argument of the first call contains the raw XML of the second."""
+    faulty = FaultyVendor(vendor_url, "next-call-inside")
     swallowed = f"{MESSAGE}</parameter>\n</function>\n</tool_call>\n{QWEN_ADD}"
     expected = [("probe_echo", {"message": swallowed, "tag": "beta"})]
 
-    assert on_the_wire(bent.whole(format, question(TWO)), format) == expected
-    assert called(bent.read(format, question(TWO), stream=True)) == expected
+    assert read_wire_calls(faulty.read_body(format, question(TWO)), format) == expected
+    assert read_calls(faulty.read_reply(format, question(TWO), stream=True)) == expected
 
 
 def test_one_call_has_none_to_swallow(vendor_url: str) -> None:
-    """A single call is right."""
-    assert called(FaultyVendor(vendor_url, "next-call-inside").read("openai", question(ONE))) == [
-        ECHOED
-    ]
+    """A single call is unaffected."""
+    assert read_calls(
+        FaultyVendor(vendor_url, "next-call-inside").read_reply("openai", question(ONE))
+    ) == [ECHOED]
 
 
 @every_format
 def test_calls_without_arguments_are_lost(format: str, vendor_url: str) -> None:
-    """Z32: the others arrive."""
-    bent = FaultyVendor(vendor_url, "no-argument-lost")
-    alone = bent.read(format, question(BARE, PING))
-    body = bent.whole(format, question(ALL, ECHO, PING, STORE))
+    """Z32: only calls without arguments are lost."""
+    faulty = FaultyVendor(vendor_url, "no-argument-lost")
+    alone = faulty.read_reply(format, question(BARE, PING))
+    body = faulty.read_body(format, question(ALL, ECHO, PING, STORE))
 
-    assert on_the_wire(body, format) == [ECHOED, STORED]
+    assert read_wire_calls(body, format) == [ECHOED, STORED]
     assert not alone.calls
     assert not alone.text
 
@@ -281,11 +283,11 @@ KINDS = {"invalid-json": Breakage.INVALID_JSON, "double-encoded": Breakage.NOT_A
 
 
 @pytest.mark.parametrize("name", SPELLED)
-def test_the_argument_string_is_spelled_wrongly(name: str, vendor_url: str) -> None:
-    """In the two formats that send a string."""
-    bent = FaultyVendor(vendor_url, name)
-    chat = bent.whole("openai", question(ONE))["choices"][0]
-    [item] = bent.whole("openai_responses", question(ONE))["output"]
+def test_the_argument_string_is_malformed(name: str, vendor_url: str) -> None:
+    """The argument string is malformed in both formats that send one."""
+    faulty = FaultyVendor(vendor_url, name)
+    chat = faulty.read_body("openai", question(ONE))["choices"][0]
+    [item] = faulty.read_body("openai_responses", question(ONE))["output"]
 
     assert chat["message"]["tool_calls"][0]["function"]["arguments"] == SPELLED[name]
     assert chat["finish_reason"] == "tool_calls"
@@ -295,11 +297,11 @@ def test_the_argument_string_is_spelled_wrongly(name: str, vendor_url: str) -> N
 @both_ways
 @pytest.mark.parametrize("format", ["openai", "openai_responses"])
 @pytest.mark.parametrize("name", SPELLED)
-def test_a_wrong_spelling_is_read_as_a_broken_call(
+def test_a_malformed_string_is_read_as_a_broken_call(
     name: str, format: str, stream: bool, vendor_url: str
 ) -> None:
-    """Every call of the answer, with its text as it came; streamed it is the same."""
-    reply = FaultyVendor(vendor_url, name).read(format, question(TWO), stream=stream)
+    """Every call of the answer is broken, with its raw text, whole and streamed."""
+    reply = FaultyVendor(vendor_url, name).read_reply(format, question(TWO), stream=stream)
 
     assert not reply.calls
     assert [call.kind for call in reply.broken] == [KINDS[name]] * 2
@@ -309,23 +311,26 @@ def test_a_wrong_spelling_is_read_as_a_broken_call(
 @both_ways
 @pytest.mark.parametrize("format", ["anthropic", "gemini", "ollama"])
 @pytest.mark.parametrize("name", SPELLED)
-def test_objects_have_no_spelling(name: str, format: str, stream: bool, vendor_url: str) -> None:
-    """Formats that send an object are left alone."""
-    reply = FaultyVendor(vendor_url, name).read(format, question(TWO), stream=stream)
+def test_formats_with_objects_are_unaffected(
+    name: str, format: str, stream: bool, vendor_url: str
+) -> None:
+    """Formats that send an object are unaffected."""
+    reply = FaultyVendor(vendor_url, name).read_reply(format, question(TWO), stream=stream)
 
-    assert called(reply) == [ECHOED, ADDED]
+    assert read_calls(reply) == [ECHOED, ADDED]
 
 
-def test_a_call_without_arguments_is_spelled_wrongly_too(vendor_url: str) -> None:
-    """An empty object is not let off."""
-    reply = FaultyVendor(vendor_url, "invalid-json").read("openai", question(BARE, PING))
+def test_a_call_without_arguments_is_malformed_too(vendor_url: str) -> None:
+    """An empty object is malformed as well."""
+    reply = FaultyVendor(vendor_url, "invalid-json").read_reply("openai", question(BARE, PING))
 
     assert [call.kind for call in reply.broken] == [Breakage.INVALID_JSON]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_an_answer_without_a_call_has_no_arguments(fault: Fault, vendor_url: str) -> None:
-    """Text stays as it is."""
+def test_an_answer_without_a_call_is_unchanged(fault: Fault, vendor_url: str) -> None:
+    """An answer without calls is unchanged."""
     assert (
-        FaultyVendor(vendor_url, fault.name).read("openai", question(CHAT)).text == "good morning"
+        FaultyVendor(vendor_url, fault.name).read_reply("openai", question(CHAT)).text
+        == "good morning"
     )

@@ -1,4 +1,4 @@
-"""A story that outlives its server: the clock reads the time since a moment that is given."""
+"""Clocks that survive a restart of the server, by counting from a given timestamp."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import pytest
 
 from cli.main import main
 from simulators.clock import Clock
-from simulators.options import since
-from tests.simulators.plugin import served
+from simulators.options import parse_since
+from tests.simulators.plugin import serve_vendors
 
 DAY = 86_400
 
 
-def test_a_clock_reads_nought_at_the_moment_its_source_shows_as_the_start() -> None:
-    """The start may lie before the clock was made."""
+def test_a_clock_reads_zero_when_its_source_reads_the_start() -> None:
+    """The start can be before the clock was created."""
     seconds = [100.0]
     clock = Clock(source=lambda: seconds[0], started=40.0)
     assert clock.now() == 60
@@ -28,15 +28,15 @@ def test_a_clock_reads_nought_at_the_moment_its_source_shows_as_the_start() -> N
 
 
 @pytest.mark.parametrize("speed", [1, 60])
-def test_a_clock_since_a_moment_reads_what_has_passed_times_its_speed(speed: int) -> None:
-    """Made anew, as after a restart, it goes on and does not begin again."""
-    began = datetime.now(UTC) - timedelta(days=3)
-    before = (time.time() - began.timestamp()) * speed
-    first = Clock.since(began, speed=speed).now()
-    second = Clock.since(began, speed=speed).now()
+def test_a_clock_since_a_timestamp_reads_the_elapsed_time_times_its_speed(speed: int) -> None:
+    """A second clock, as after a restart, continues instead of starting over."""
+    start = datetime.now(UTC) - timedelta(days=3)
+    before = (time.time() - start.timestamp()) * speed
+    first = Clock.since(start, speed=speed).now()
+    second = Clock.since(start, speed=speed).now()
 
     assert before <= first <= second
-    assert second <= (time.time() - began.timestamp()) * speed
+    assert second <= (time.time() - start.timestamp()) * speed
 
 
 @pytest.mark.parametrize(
@@ -51,19 +51,19 @@ def test_a_clock_since_a_moment_reads_what_has_passed_times_its_speed(speed: int
         ),
     ],
 )
-def test_a_moment_without_a_zone_is_in_utc(text: str, moment: datetime) -> None:
-    """What is written down by one start means the same to the next, wherever it runs."""
-    assert since(text) == moment
+def test_a_timestamp_without_a_zone_is_in_utc(text: str, moment: datetime) -> None:
+    """A stored timestamp means the same after a restart on any machine."""
+    assert parse_since(text) == moment
 
 
-def test_what_is_no_moment_is_wrong_usage() -> None:
-    """The message shows what to write."""
+def test_an_invalid_timestamp_is_a_usage_error() -> None:
+    """The message shows a valid timestamp."""
     with pytest.raises(argparse.ArgumentTypeError, match=r"'soon' is not a timestamp; give .*Z"):
-        since("soon")
+        parse_since("soon")
 
 
-def test_the_command_takes_the_moment_too(capsys: pytest.CaptureFixture[str]) -> None:
-    """`toolgauge simulate` ends with exit code 2 where it is none."""
+def test_the_command_checks_the_timestamp(capsys: pytest.CaptureFixture[str]) -> None:
+    """`toolgauge simulate` exits with code 2 for an invalid timestamp."""
     with pytest.raises(SystemExit) as exit_info:
         main(["simulate", "--since", "soon"])
 
@@ -71,21 +71,21 @@ def test_the_command_takes_the_moment_too(capsys: pytest.CaptureFixture[str]) ->
     assert "'soon' is not a timestamp" in capsys.readouterr().err
 
 
-def test_a_restarted_server_goes_on_where_the_story_stands() -> None:
-    """Two servers since the same moment, one after the other, tell one time that runs on."""
-    began = datetime.now(UTC) - timedelta(days=12)
-    told = []
+def test_a_restarted_server_continues_the_story() -> None:
+    """Two servers started one after the other with the same timestamp share one timeline."""
+    start = datetime.now(UTC) - timedelta(days=12)
+    readings = []
     for _ in range(2):
-        with served("--since", began.isoformat()) as (url, _pid):
-            told.append(httpx.get(f"{url}/_clock", trust_env=False).json()["now"])
+        with serve_vendors("--since", start.isoformat()) as (url, _pid):
+            readings.append(httpx.get(f"{url}/_clock", trust_env=False).json()["now"])
 
-    assert 12 * DAY <= told[0] < told[1] <= time.time() - began.timestamp()
+    assert 12 * DAY <= readings[0] < readings[1] <= time.time() - start.timestamp()
 
 
-def test_a_server_shows_the_state_that_its_story_has_by_now() -> None:
-    """Twenty days after it began, six calls in ten of the slow decay leak."""
-    began = datetime.now(UTC) - timedelta(days=20)
-    with served("--since", began.isoformat()) as (url, _pid):
+def test_a_server_serves_the_current_state_of_its_story() -> None:
+    """Twenty days after its start, 60 % of the calls of slow-decay leak."""
+    start = datetime.now(UTC) - timedelta(days=20)
+    with serve_vendors("--since", start.isoformat()) as (url, _pid):
         truth = httpx.get(f"{url}/stories/slow-decay/_truth/qwen", trust_env=False).json()
 
     assert truth["metrics"]["leak"] == {"rate": pytest.approx(0.6)}

@@ -7,28 +7,28 @@ import pytest
 from simulators.faults.refusals import closure_refusals, id_refusals
 from tests.simulators.raw_requests import (
     CLAUDE_HISTORY,
-    G_ASKED,
     G_CALL,
     G_HISTORY,
     G_RESULT,
     G_SIGNED,
+    G_USER,
     HISTORY,
     ITEMS,
     TOOLS,
     USER,
+    assistant_blocks,
+    assistant_calls,
     call,
-    calling,
     chat,
+    classify_refusal,
     contents,
     error_message,
     item,
-    meaning,
     output,
     post,
     result,
-    returned,
-    use,
-    used,
+    tool_results,
+    tool_use,
 )
 
 ORDER = (
@@ -41,7 +41,7 @@ EQUAL = (
 )
 Case = tuple[str, str, dict[str, Any], str, str]
 
-# Switches, vendor, request, the whole text, and what it means.
+# Switches, vendor, request, the whole message, and the kind of refusal.
 REFUSED: list[Case] = [
     (
         "refuses-closure",
@@ -71,14 +71,20 @@ REFUSED: list[Case] = [
     (
         "unique-ids",
         "vllm",
-        chat(USER, calling(call("a"), call("a")), result("a"), result("a")),
+        chat(USER, assistant_calls(call("a"), call("a")), result("a"), result("a")),
         "messages.1.content.1: `tool_use` ids must be unique",
         "closure_duplicate",
     ),
     (
         "unique-ids",
         "anthropic",
-        chat(USER, used(use("a")), returned("a"), used(use("a")), returned("a")),
+        chat(
+            USER,
+            assistant_blocks(tool_use("a")),
+            tool_results("a"),
+            assistant_blocks(tool_use("a")),
+            tool_results("a"),
+        ),
         "messages.3.content.0: `tool_use` ids must be unique",
         "closure_duplicate",
     ),
@@ -128,21 +134,26 @@ REFUSED: list[Case] = [
     (
         "parts-must-equal",
         "vllm",
-        chat(USER, calling(call("a"), call("b")), result("a")),
+        chat(USER, assistant_calls(call("a"), call("b")), result("a")),
         EQUAL,
         "closure_missing",
     ),
     (
         "parts-must-equal",
         "gemini",
-        contents(G_ASKED, ("model", [G_SIGNED, G_CALL]), ("user", [G_RESULT])),
+        contents(G_USER, ("model", [G_SIGNED, G_CALL]), ("user", [G_RESULT])),
         EQUAL,
         "closure_missing",
     ),
     (
         "results-in-one-message",
         "anthropic",
-        chat(USER, used(use("a"), use("b")), returned("a"), returned("b")),
+        chat(
+            USER,
+            assistant_blocks(tool_use("a"), tool_use("b")),
+            tool_results("a"),
+            tool_results("b"),
+        ),
         "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: b. "
         "Each `tool_use` block must have a corresponding `tool_result` block in the next message.",
         "closure_missing",
@@ -150,16 +161,16 @@ REFUSED: list[Case] = [
     (
         "arguments-must-be-json",
         "openai",
-        chat(USER, calling(call("call_X", '{"a": ')), result("call_X")),
+        chat(USER, assistant_calls(call("call_X", '{"a": ')), result("call_X")),
         "invalid params, invalid function arguments json string, tool_call_id: call_X (2013)",
         "args_history",
     ),
 ]
-NINE = chat(USER, calling(call("a1B2c3D4e")), result("a1B2c3D4e"))
+NINE = chat(USER, assistant_calls(call("a1B2c3D4e")), result("a1B2c3D4e"))
 BRIDGED = chat(*HISTORY["messages"], {"role": "assistant", "content": "Done."}, USER)
 
-# The nearest histories that the same switches let through.
-TAKEN: list[tuple[str, str, dict[str, Any]]] = [
+# The most similar histories that the same switches accept.
+ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("refuses-closure", "openai", chat(USER, **TOOLS)),
     ("unique-ids", "vllm", HISTORY),
     ("duplicate-output", "openai_responses", ITEMS),
@@ -175,27 +186,27 @@ TAKEN: list[tuple[str, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: f"{case[0]}-{case[1]}")
-def test_a_history_is_refused_in_the_vendors_words(vendor_url: str, case: Case) -> None:
-    """The whole text stands in the vendor's envelope, and means to us what it should."""
+def test_a_history_is_refused_with_the_vendors_message(vendor_url: str, case: Case) -> None:
+    """The vendor's envelope has the whole message, and our classifier recognises it."""
     switches, vendor, body, text, kind = case
     answer = post(vendor_url, switches, vendor, body)
 
     assert (answer.status_code, error_message(answer)) == (400, text)
-    assert meaning(vendor, answer) == kind
+    assert classify_refusal(vendor, answer) == kind
 
 
-@pytest.mark.parametrize(("switches", "vendor", "body"), TAKEN)
-def test_the_nearest_right_history_is_taken(
+@pytest.mark.parametrize(("switches", "vendor", "body"), ACCEPTED)
+def test_a_similar_valid_history_is_accepted(
     vendor_url: str, switches: str, vendor: str, body: dict[str, Any]
 ) -> None:
-    """A refusal is for its reason and no other."""
+    """A refusal applies only to its own reason."""
     answer = post(vendor_url, switches, vendor, body)
 
     assert answer.status_code == 200, answer.text
 
 
-def test_every_refusal_is_shown_here() -> None:
-    """A fault that is added is also tried."""
+def test_every_refusal_is_covered() -> None:
+    """Every fault of the families is covered here."""
     names = {fault.name for family in (closure_refusals, id_refusals) for fault in family.FAULTS}
 
     assert {switches for switches, *_ in REFUSED} == names
@@ -211,12 +222,12 @@ def test_every_refusal_is_shown_here() -> None:
 def test_an_error_has_the_vendors_code(
     vendor_url: str, switches: str, body: dict[str, Any], code: str
 ) -> None:
-    """Codes that relays and clients go by."""
+    """Errors have the codes that relays and clients check."""
     assert post(vendor_url, switches, "openai", body).json()["error"]["code"] == code
 
 
-def test_ids_of_nine_characters_are_given_out(vendor_url: str) -> None:
-    """A vendor that wants them makes them."""
+def test_ids_of_nine_characters_are_issued(vendor_url: str) -> None:
+    """A vendor that requires nine-character ids also issues them."""
     body = chat(USER, **TOOLS, tool_choice="required")
     (made,) = post(vendor_url, "nine-character-ids", "openai", body).json()["choices"][0][
         "message"

@@ -11,10 +11,10 @@ import pytest
 
 from probes.messages import ToolSpec
 from probes.text_answer import read_text_answer
-from tests.simulators.conversation import FIRST, PROMPT, TOOLS, check, run_tool
+from tests.simulators.conversation import FIRST, PROMPT, TOOLS, check_conversation, run_tool
 
 with warnings.catch_warnings():
-    # Its source has an escape that Python warns of when it is compiled for the first time.
+    # Its source has an invalid escape that Python warns about when it is first compiled.
     warnings.simplefilter("ignore")
     from google import genai
     from google.genai import types
@@ -42,7 +42,7 @@ SPLIT = {"reasoning_split": True}
 TEMPLATE_THINKS = {"chat_template_kwargs": {"enable_thinking": True}}
 TEMPLATE_THINKS_NOT = {"chat_template_kwargs": {"enable_thinking": False}}
 REASONING = ("reasoning_content", "reasoning", "reasoning_details")
-# Where, which model, what the request says beside the usual, and whether thoughts are shown then.
+# Path, model, extra fields of the request, and whether the answer shows reasoning.
 CHATTING: list[tuple[str, str, dict[str, Any], bool]] = [
     ("/openai/v1", "sim-steady", {}, False),
     ("/open/v1", "sim-steady", {}, False),
@@ -78,29 +78,29 @@ def test_the_openai_sdk_holds_a_conversation(
     vendor_url: str, chatting: tuple[str, str, dict[str, Any], bool], streamed: bool
 ) -> None:
     """Chat Completions: parallel calls, an error result, a corrected call, an answer."""
-    path, model, more, thinks = chatting
+    path, model, extra_body, thinks = chatting
     messages: list[Any] = [{"role": "user", "content": PROMPT}]
     steps: Steps = []
     with openai.OpenAI(base_url=vendor_url + path, api_key="sim-sdk", max_retries=0) as sdk:
         for _ in range(3):
             options = {"model": model, "messages": messages, "tools": chat_tools()}
-            message = chat_message(sdk, {**options, "extra_body": more}, streamed=streamed)
+            message = chat_message(sdk, {**options, "extra_body": extra_body}, streamed=streamed)
             calls = message.tool_calls or []
-            said = message.to_dict()
-            kept = {key: said[key] for key in REASONING if key in said}
-            assert (bool(kept) or "<think>" in (message.content or "")) is thinks
+            fields = message.to_dict()
+            reasoning = {key: fields[key] for key in REASONING if key in fields}
+            assert (bool(reasoning) or "<think>" in (message.content or "")) is thinks
             wire = [call.to_dict() for call in calls]
             for call in wire:
                 call["function"].pop("parsed_arguments", None)
                 call.pop("index", None)
-            sent = {"role": "assistant", "content": message.content, **kept}
-            messages.append({**sent, "tool_calls": wire} if wire else sent)
+            reply = {"role": "assistant", "content": message.content, **reasoning}
+            messages.append({**reply, "tool_calls": wire} if wire else reply)
             steps.append([(c.function.name, json.loads(c.function.arguments)) for c in calls])
             for call, (name, arguments) in zip(calls, steps[-1], strict=True):
                 content = run_tool(name, arguments)[0]
                 messages.append({"role": "tool", "tool_call_id": call.id, "content": content})
 
-    check(steps, message.content)
+    check_conversation(steps, message.content)
 
 
 @both_ways
@@ -110,18 +110,18 @@ def test_the_openai_sdk_holds_a_conversation(
 def test_the_calls_of_a_server_that_leaks_are_in_its_text(
     vendor_url: str, path: str, model: str, streamed: bool
 ) -> None:
-    """The SDK sees none of them; our text reader finds them all."""
+    """The SDK sees no calls; our text reader recovers all of them."""
     options = {"model": model, "messages": [{"role": "user", "content": PROMPT}]}
     with openai.OpenAI(base_url=vendor_url + path, api_key="none", max_retries=0) as sdk:
         message = chat_message(sdk, {**options, "tools": chat_tools()}, streamed=streamed)
 
     schemas: dict[str, Any] = TOOLS
     specs = [ToolSpec(name, "", schema) for name, schema in schemas.items()]
-    read = read_text_answer([message.content], specs)
+    answer = read_text_answer([message.content], specs)
 
     assert not message.tool_calls
-    assert [(call.name, dict(call.input)) for call in read.calls] == FIRST
-    assert read.text is None
+    assert [(call.name, dict(call.input)) for call in answer.calls] == FIRST
+    assert answer.text is None
 
 
 @both_ways
@@ -129,7 +129,7 @@ def test_the_calls_of_a_server_that_leaks_are_in_its_text(
 def test_the_openai_sdk_converses_over_responses(
     vendor_url: str, effort: str, streamed: bool
 ) -> None:
-    """Responses: every item goes back as it came, reasoning included."""
+    """Responses: every item is replayed unchanged, reasoning included."""
     items: list[Any] = [{"role": "user", "content": PROMPT}]
     tools: list[Any] = [
         {"type": "function", "name": name, "parameters": schema, "strict": False}
@@ -159,7 +159,7 @@ def test_the_openai_sdk_converses_over_responses(
                     {"type": "function_call_output", "call_id": call.call_id, "output": output}
                 )
 
-    check(steps, response.output_text)
+    check_conversation(steps, response.output_text)
 
 
 ENABLED = {"thinking": {"type": "enabled", "budget_tokens": 2000}}
@@ -182,7 +182,7 @@ MESSAGING: list[tuple[str, str, dict[str, Any], bool]] = [
 def test_the_anthropic_sdk_holds_a_conversation(
     vendor_url: str, messaging: tuple[str, str, dict[str, Any], bool], streamed: bool
 ) -> None:
-    """Messages: blocks go back as they came, signed thinking included."""
+    """Messages: blocks are replayed unchanged, signed thinking included."""
     path, model, more, thinking = messaging
     messages: list[Any] = [{"role": "user", "content": PROMPT}]
     options: dict[str, Any] = {"model": model, "max_tokens": 4000, **more}
@@ -207,7 +207,7 @@ def test_the_anthropic_sdk_holds_a_conversation(
                 results.append({**result, "is_error": failed})
             messages.append({"role": "user", "content": results})
 
-    check(steps, message.content[-1].text)
+    check_conversation(steps, message.content[-1].text)
 
 
 @both_ways
@@ -216,7 +216,7 @@ def test_the_anthropic_sdk_holds_a_conversation(
 def test_the_google_sdk_holds_a_conversation(
     vendor_url: str, model: str, thinks: bool, streamed: bool
 ) -> None:
-    """generateContent: parts go back as they came, signatures included."""
+    """generateContent: parts are replayed unchanged, signatures included."""
     declared = [
         types.FunctionDeclaration(name=name, description=name, parameters_json_schema=schema)
         for name, schema in TOOLS.items()
@@ -231,15 +231,15 @@ def test_the_google_sdk_holds_a_conversation(
     http = types.HttpOptions(base_url=f"{vendor_url}/gemini", api_version="v1beta")
     with genai.Client(api_key="sim-sdk", http_options=http) as sdk:
         for _ in range(3):
-            asked: Any = {"model": model, "contents": contents, "config": config}
+            options: Any = {"model": model, "contents": contents, "config": config}
             if streamed:
                 parts = [
                     part
-                    for chunk in sdk.models.generate_content_stream(**asked)
+                    for chunk in sdk.models.generate_content_stream(**options)
                     for part in (chunk.candidates or [])[0].content.parts or []
                 ]
             else:
-                parts = sdk.models.generate_content(**asked).candidates[0].content.parts
+                parts = sdk.models.generate_content(**options).candidates[0].content.parts
             assert any(part.thought for part in parts) is thinks
             calls: list[Any] = [part.function_call for part in parts if part.function_call]
             steps.append([(call.name, call.args) for call in calls])
@@ -254,7 +254,7 @@ def test_the_google_sdk_holds_a_conversation(
             answered = [types.Part(function_response=result) for result in results]
             contents.append(types.Content(role="user", parts=answered))
 
-    check(steps, "".join(part.text or "" for part in parts if not part.thought))
+    check_conversation(steps, "".join(part.text or "" for part in parts if not part.thought))
 
 
 @both_ways
@@ -265,17 +265,17 @@ def test_the_ollama_sdk_holds_a_conversation(
     """/api/chat: whole calls in lines, results by tool name."""
     messages: list[Any] = [{"role": "user", "content": PROMPT}]
     sdk: Any = ollama.Client(host=f"{vendor_url}/ollama")
-    # It has no way of its own to be closed.
+    # The SDK has no method to close its client.
     request.addfinalizer(sdk._client.close)
     steps: Steps = []
     for _ in range(3):
         options: Any = {"model": "sim-steady", "messages": messages, "tools": chat_tools()}
-        found = sdk.chat(**options, think=think, stream=streamed)
-        lines = list(found) if streamed else [found]
-        said = [line.message for line in lines]
-        calls = [call for message in said for call in message.tool_calls or []]
-        text = "".join(message.content or "" for message in said)
-        thought = "".join(message.thinking or "" for message in said)
+        response = sdk.chat(**options, think=think, stream=streamed)
+        lines = list(response) if streamed else [response]
+        replies = [line.message for line in lines]
+        calls = [call for message in replies for call in message.tool_calls or []]
+        text = "".join(message.content or "" for message in replies)
+        thought = "".join(message.thinking or "" for message in replies)
         assert bool(thought) is think
         assert lines[-1].done_reason == "stop"
         steps.append([(call.function.name, dict(call.function.arguments)) for call in calls])
@@ -285,4 +285,4 @@ def test_the_ollama_sdk_holds_a_conversation(
             content = run_tool(name, arguments)[0]
             messages.append({"role": "tool", "tool_name": name, "content": content})
 
-    check(steps, text)
+    check_conversation(steps, text)

@@ -14,9 +14,9 @@ from tests.simulators.plugin import ROOT
     [("vendors", vendor_table), ("faults", fault_table), ("stories", story_table)],
 )
 def test_the_documented_tables_are_the_registries(name: str, table: Callable[[], str]) -> None:
-    """What is added or changed must be written down; the message holds the new table."""
+    """The documented tables match the registries; the failure message shows the new table."""
     page = (ROOT / "docs" / "simulators.md").read_text(encoding="utf-8")
-    _, _, behind = page.partition(f"<!-- {name} -->\n")
-    written, _, _ = behind.partition(f"\n<!-- end of {name} -->")
+    _, _, rest = page.partition(f"<!-- {name} -->\n")
+    documented, _, _ = rest.partition(f"\n<!-- end of {name} -->")
 
-    assert written == table()
+    assert documented == table()

@@ -1,4 +1,4 @@
-"""When a fault acts: from, until, ramp, come and go, probability, seed."""
+"""When a fault acts: from, until, ramp, repetition, probability, seed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from simulators.faults.fault_schedule import FaultSchedule
 
 
 @pytest.mark.parametrize(
-    ("when", "now", "share"),
+    ("schedule", "now", "share"),
     [
         (FaultSchedule(), 0, 1),
         (FaultSchedule(p=0.3), 5, 0.3),
@@ -27,25 +27,25 @@ from simulators.faults.fault_schedule import FaultSchedule
         (FaultSchedule(start=50, every=100, lasts=20), 160, 1),
     ],
 )
-def test_the_share_of_bad_answers_follows_the_times(
-    when: FaultSchedule, now: float, share: float
+def test_the_share_of_affected_answers_follows_the_schedule(
+    schedule: FaultSchedule, now: float, share: float
 ) -> None:
-    """Start, end, ramp and period each mean what they say."""
-    assert when.share(now) == pytest.approx(share)
+    """Start, end, ramp and period each change the share."""
+    assert schedule.share(now) == pytest.approx(share)
 
 
-def test_the_same_dice_fall_the_same_way_and_a_seed_changes_them() -> None:
-    """A run can be repeated, and another seed is another run."""
-    dice = [f"question {number}" for number in range(400)]
-    first = [FaultSchedule(p=0.4, seed=1).acts(0, die) for die in dice]
+def test_the_same_keys_give_the_same_result_unless_the_seed_changes() -> None:
+    """A run can be repeated, and another seed gives another run."""
+    keys = [f"question {number}" for number in range(400)]
+    first = [FaultSchedule(p=0.4, seed=1).acts(0, key) for key in keys]
 
-    assert first == [FaultSchedule(p=0.4, seed=1).acts(0, die) for die in dice]
-    assert first != [FaultSchedule(p=0.4, seed=2).acts(0, die) for die in dice]
+    assert first == [FaultSchedule(p=0.4, seed=1).acts(0, key) for key in keys]
+    assert first != [FaultSchedule(p=0.4, seed=2).acts(0, key) for key in keys]
     assert 0.3 < sum(first) / len(first) < 0.5
 
 
-def test_a_clock_runs_at_its_speed_and_can_be_moved() -> None:
-    """Days of a story pass in minutes."""
+def test_a_clock_runs_at_its_speed_and_can_be_advanced() -> None:
+    """A clock multiplies its source by the speed and adds what it was advanced by."""
     seconds = [100.0]
     clock = Clock(speed=60, source=lambda: seconds[0])
     seconds[0] = 102.0

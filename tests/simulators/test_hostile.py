@@ -55,8 +55,8 @@ async def probe(url: str, limits: Limits = LIMITS) -> list[Attempt]:
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("name", ANSWERS)
-async def test_a_hostile_endpoint_ends_as_what_it_is(vendor_url: str, name: str) -> None:
-    """Each trial ends within its limits, says which trouble it was, and the next goes on."""
+async def test_a_hostile_endpoint_gets_the_expected_finding(vendor_url: str, name: str) -> None:
+    """Each trial ends within its limits and reports the problem, and the next one runs."""
     limits = SHORT if name in ("hang", "drip") else LIMITS
     outcome, kind, sentence = EXPECTED[name]
 
@@ -72,7 +72,7 @@ async def test_a_hostile_endpoint_ends_as_what_it_is(vendor_url: str, name: str)
 @pytest.mark.anyio
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_no_trace_of_the_key_leaves_the_runner(vendor_url: str, name: str) -> None:
-    """Whatever an endpoint echoes, in whatever spelling, an attempt does not carry it."""
+    """An attempt never contains the key, whatever encoding an endpoint echoes it in."""
     limits = SHORT if name in ("hang", "drip") else LIMITS
 
     attempts = await probe(f"{vendor_url}/hostile/{name}/v1", limits)
@@ -80,14 +80,14 @@ async def test_no_trace_of_the_key_leaves_the_runner(vendor_url: str, name: str)
     for attempt in attempts:
         stored = json.dumps(attempt.as_json()) + repr(attempt)
         assert "canary" not in stored
-        # The middle of the key in base64, at each of the three places it can begin.
+        # The middle of the key in base64, at each of the three possible offsets.
         for piece in ("Y2FuYXJ5", "NhbmFyeS", "jYW5hcn"):
             assert piece not in stored
 
 
 @pytest.mark.anyio
-async def test_what_is_stored_of_hostile_markup_is_inert(vendor_url: str) -> None:
-    """No NUL and no lone surrogate, so that any table and any encoder takes it."""
+async def test_stored_hostile_markup_is_safe(vendor_url: str) -> None:
+    """Stored text has no NUL and no lone surrogate, so that any database accepts it."""
     attempts = await probe(f"{vendor_url}/hostile/hostile-markup/v1")
 
     stored = json.dumps(attempts[0].as_json(), ensure_ascii=False)
@@ -97,8 +97,8 @@ async def test_what_is_stored_of_hostile_markup_is_inert(vendor_url: str) -> Non
 
 
 @pytest.mark.anyio
-async def test_the_place_a_redirect_points_to_is_never_visited(vendor_url: str) -> None:
-    """Our key would have gone there."""
+async def test_a_redirect_is_never_followed(vendor_url: str) -> None:
+    """A redirect is not followed, because it would receive our key."""
     await probe(f"{vendor_url}/hostile/redirect/v1")
     await probe(f"{vendor_url}/hostile/echo-redirect/v1")
 
@@ -109,8 +109,8 @@ async def test_the_place_a_redirect_points_to_is_never_visited(vendor_url: str) 
 
 
 @pytest.mark.anyio
-async def test_a_transport_serves_on_after_every_kind_of_trouble(vendor_url: str) -> None:
-    """One shared transport meets the hostile endpoints and then a good one."""
+async def test_a_healthy_endpoint_passes_after_hostile_ones(vendor_url: str) -> None:
+    """A healthy endpoint passes after hostile ones."""
     async with Transport(SHORT) as transport:
         for name in ("cut", "endless", "hang", "gzip-bomb", "garbage"):
             bad = Target(Provider.OPENAI, f"{vendor_url}/hostile/{name}/v1", "m")
@@ -123,7 +123,7 @@ async def test_a_transport_serves_on_after_every_kind_of_trouble(vendor_url: str
 
 @pytest.mark.anyio
 async def test_a_leaking_model_is_caught_over_real_http(vendor_url: str) -> None:
-    """Vendor, transport, adapter and judge together tell a leak from a pass."""
+    """Vendor, transport, adapter and judge together distinguish a leak from a pass."""
     url = f"{vendor_url}/with/leak-hermes,p=0.25/open/v1"
     target = Target(Provider.OPENAI, url, "sim-steady", max_concurrency=20)
     trials = [Trial("format", trial) for trial in range(60)]
@@ -137,6 +137,6 @@ async def test_a_leaking_model_is_caught_over_real_http(vendor_url: str) -> None
         assert parsed == (attempt not in leaked) == (attempt.outcome is Outcome.PASS)
 
 
-def test_every_hostile_answer_has_an_expected_end() -> None:
-    """A new trap must say how it is told."""
+def test_every_hostile_answer_has_an_expected_result() -> None:
+    """Every hostile vendor has an expected result."""
     assert set(EXPECTED) == set(ANSWERS)

@@ -16,54 +16,65 @@ from tests.simulators.fault_client import (
     EVERY_FORMAT,
     TWO,
     FaultyVendor,
-    frames,
     question,
+    read_frames,
 )
 from tests.simulators.raw_requests import DIALECTS, wire_calls
 
-every_format = pytest.mark.parametrize("form", EVERY_FORMAT)
+every_format = pytest.mark.parametrize("wire_format", EVERY_FORMAT)
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 NONCES = ("nonce-one-7781", "nonce-two-3312")
 
 
-def sent_ids(url: str, switches: str, form: str, *, stream: bool) -> list[Any]:
-    answer = FaultyVendor(url, switches).ask(form, question(TWO), stream=stream)
+def read_sent_ids(url: str, switches: str, wire_format: str, *, stream: bool) -> list[Any]:
+    answer = FaultyVendor(url, switches).ask(wire_format, question(TWO), stream=stream)
     assert answer.status_code == 200, answer.text
-    return [call.id for call in wire_calls(frames(answer) if stream else answer.json())]
+    return [call.id for call in wire_calls(read_frames(answer) if stream else answer.json())]
 
 
 @both_ways
 @every_format
-def test_calls_come_without_ids(vendor_url: str, form: str, stream: bool) -> None:
-    """The field is not there at all, and our readers mint an id for each call."""
-    assert sent_ids(vendor_url, "no-ids", form, stream=stream) == [None, None]
+def test_calls_come_without_ids(vendor_url: str, wire_format: str, stream: bool) -> None:
+    """The id field is missing, and our readers generate an id per call."""
+    assert read_sent_ids(vendor_url, "no-ids", wire_format, stream=stream) == [None, None]
 
-    calls = FaultyVendor(vendor_url, "no-ids").read(form, question(TWO), stream=stream).calls
+    calls = (
+        FaultyVendor(vendor_url, "no-ids")
+        .read_reply(wire_format, question(TWO), stream=stream)
+        .calls
+    )
     assert len({call.id for call in calls}) == 2
     assert all(call.id for call in calls)
 
 
 @both_ways
 @every_format
-def test_all_calls_of_an_answer_have_one_id(vendor_url: str, form: str, stream: bool) -> None:
-    """Two calls, one id, which another answer does not have; both calls are read."""
-    first, second = sent_ids(vendor_url, "same-id", form, stream=stream)
-    other = sent_ids(vendor_url, "same-id", form, stream=stream)
+def test_all_calls_of_an_answer_have_one_id(
+    vendor_url: str, wire_format: str, stream: bool
+) -> None:
+    """Two calls share an id that no other answer has, and both are read."""
+    first, second = read_sent_ids(vendor_url, "same-id", wire_format, stream=stream)
+    other = read_sent_ids(vendor_url, "same-id", wire_format, stream=stream)
 
     assert first == second
     assert first not in other
     assert (
-        len(FaultyVendor(vendor_url, "same-id").read(form, question(TWO), stream=stream).calls) == 2
+        len(
+            FaultyVendor(vendor_url, "same-id")
+            .read_reply(wire_format, question(TWO), stream=stream)
+            .calls
+        )
+        == 2
     )
 
 
 @both_ways
 @every_format
-def test_every_answer_has_the_same_id(vendor_url: str, form: str, stream: bool) -> None:
-    """One id for all calls of all answers."""
-    found = [sent_ids(vendor_url, "constant-id", form, stream=stream) for _ in range(2)]
+def test_every_answer_has_the_same_id(vendor_url: str, wire_format: str, stream: bool) -> None:
+    """All calls of all answers share one id."""
+    ids = [read_sent_ids(vendor_url, "constant-id", wire_format, stream=stream) for _ in range(2)]
 
-    assert found == [["call_00000000"] * 2] * 2
+    assert ids == [["call_00000000"] * 2] * 2
 
 
 @both_ways
@@ -77,40 +88,44 @@ def test_every_answer_has_the_same_id(vendor_url: str, form: str, stream: bool) 
     ],
 )
 def test_ids_have_a_form_that_others_refuse(
-    vendor_url: str, form: str, stream: bool, switch: str, patterns: list[str]
+    vendor_url: str, wire_format: str, stream: bool, switch: str, patterns: list[str]
 ) -> None:
-    """The form stands on the wire, whole and streamed, and is read as it came."""
-    found = sent_ids(vendor_url, switch, form, stream=stream)
+    """Ids have the form on the wire, whole and streamed, and are read unchanged."""
+    ids = read_sent_ids(vendor_url, switch, wire_format, stream=stream)
 
-    assert len(found) == 2
-    assert all(re.fullmatch(p, id_) for p, id_ in zip(patterns, found, strict=True))
-    read = FaultyVendor(vendor_url, switch).read(form, question(TWO), stream=stream).calls
-    assert all(re.fullmatch(p, c.id) for p, c in zip(patterns, read, strict=True))
+    assert len(ids) == 2
+    assert all(re.fullmatch(p, id_) for p, id_ in zip(patterns, ids, strict=True))
+    calls = (
+        FaultyVendor(vendor_url, switch).read_reply(wire_format, question(TWO), stream=stream).calls
+    )
+    assert all(re.fullmatch(p, c.id) for p, c in zip(patterns, calls, strict=True))
 
 
 @every_format
 @pytest.mark.parametrize("switch", [fault.name for fault in call_ids.FAULTS])
-def test_our_history_survives_every_kind_of_id(vendor_url: str, form: str, switch: str) -> None:
-    """Two rounds of calls are answered and taken, on vendors that check their ids."""
+def test_our_history_survives_every_kind_of_id(
+    vendor_url: str, wire_format: str, switch: str
+) -> None:
+    """Two rounds of calls and results are accepted by vendors that check ids."""
     checks = "+".join(
         fault.name for fault in id_refusals.FAULTS if fault.name != "nine-character-ids"
     )
-    bent = FaultyVendor(vendor_url, f"{switch}+{checks}")
+    faulty = FaultyVendor(vendor_url, f"{switch}+{checks}")
     conversation = Conversation()
     for prompt in (TWO, TWO.replace("amber", "cobalt")):
         conversation.add_user(prompt)
-        reply = bent.read(form, prepared(conversation, DIALECTS[form]))
+        reply = faulty.read_reply(wire_format, prepare_call(conversation, DIALECTS[wire_format]))
         conversation.add_reply(reply, "here")
         results = zip(reply.calls, NONCES, strict=True)
         conversation.add_results(
             ToolResult(call.id, text, name=call.name) for call, text in results
         )
-        last = bent.read(form, prepared(conversation, DIALECTS[form]))
+        last = faulty.read_reply(wire_format, prepare_call(conversation, DIALECTS[wire_format]))
         conversation.add_reply(last, "here")
 
     assert all(nonce in (last.text or "") for nonce in NONCES)
 
 
-def prepared(conversation: Conversation, dialect: Dialect) -> ModelCall:
+def prepare_call(conversation: Conversation, dialect: Dialect) -> ModelCall:
     blank = ModelCall("", (), tools=(ECHO, ADD))
     return conversation.to_call(blank, SendOptions(dialect, "here")).call

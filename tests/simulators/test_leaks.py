@@ -22,8 +22,8 @@ from tests.simulators.fault_client import (
     STORED,
     TWO,
     FaultyVendor,
-    called,
     question,
+    read_calls,
 )
 
 TOOLS: tuple[ToolSpec, ...] = (ECHO, ADD, PING, STORE)
@@ -43,7 +43,7 @@ QWEN = (
 )
 M3 = "]<]minimax[>["
 HARMONY = f"<|channel|>commentary to=functions.probe_echo <|constrain|>json<|message|>{ARGUMENTS}"
-# The content of an answer that owes one call of probe_echo, by the fault's name.
+# The content in place of one call of probe_echo, by the fault's name.
 WRITTEN = {
     "leak-dsml": f"\n\n<｜DSML｜tool_calls>\n{DSML}\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
     "leak-deepseek-v3": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>"
@@ -86,16 +86,16 @@ WRITTEN = {
 every_leak = pytest.mark.parametrize("name", WRITTEN)
 
 
-def recovered(text: str | None) -> TextAnswer:
+def recover_calls(text: str | None) -> TextAnswer:
     return read_text_answer([text or ""], TOOLS)
 
 
-def calls_in(text: str | None) -> list[tuple[str, object]]:
-    return [(call.name, dict(call.input)) for call in recovered(text).calls]
+def read_text_calls(text: str | None) -> list[tuple[str, object]]:
+    return [(call.name, dict(call.input)) for call in recover_calls(text).calls]
 
 
 def test_every_text_format_can_leak() -> None:
-    """A parser that is added must be given a leak that it reads."""
+    """Every parser has a leak that it can read."""
     names = {f"leak-{parser.replace('_', '-')}" for parser in PARSERS}
 
     assert names <= set(WRITTEN)
@@ -104,8 +104,8 @@ def test_every_text_format_can_leak() -> None:
 
 @every_leak
 def test_a_leaked_call_is_content_with_a_plain_stop(name: str, vendor_url: str) -> None:
-    """The text as engines let it through, no call beside it."""
-    choice = FaultyVendor(vendor_url, name).whole("openai", question(ONE))["choices"][0]
+    """The content is the text that engines let through, without a call."""
+    choice = FaultyVendor(vendor_url, name).read_body("openai", question(ONE))["choices"][0]
 
     assert choice["message"]["content"] == WRITTEN[name]
     assert "tool_calls" not in choice["message"]
@@ -114,30 +114,30 @@ def test_a_leaked_call_is_content_with_a_plain_stop(name: str, vendor_url: str) 
 
 @every_leak
 def test_a_leak_streams_the_same_text(name: str, vendor_url: str) -> None:
-    """Cut into small pieces, and no call delta among them."""
-    reply = FaultyVendor(vendor_url, name).read("openai", question(ONE), stream=True)
+    """The text is streamed in small pieces, without a call delta."""
+    reply = FaultyVendor(vendor_url, name).read_reply("openai", question(ONE), stream=True)
 
     assert reply.text == WRITTEN[name]
     assert not reply.calls
-    assert calls_in(reply.text) == [ECHOED]
+    assert read_text_calls(reply.text) == [ECHOED]
 
 
 @every_leak
 def test_our_parsers_recover_every_leaked_call(name: str, vendor_url: str) -> None:
-    """Several calls, without arguments, nested, not ASCII: names and inputs are the same."""
-    reply = FaultyVendor(vendor_url, name).read("openai", question(ALL, ECHO, PING, STORE))
-    answer = recovered(reply.text)
+    """Several calls, empty, nested and non-ASCII ones, keep their names and inputs."""
+    reply = FaultyVendor(vendor_url, name).read_reply("openai", question(ALL, ECHO, PING, STORE))
+    answer = recover_calls(reply.text)
 
-    assert calls_in(reply.text) == [ECHOED, PINGED, STORED]
+    assert read_text_calls(reply.text) == [ECHOED, PINGED, STORED]
     assert answer.text is None
     assert not answer.broken
 
 
 @pytest.mark.parametrize("fault", FAULTS[:-2], ids=lambda fault: fault.name)
 def test_the_truth_names_the_parser_that_recovers_the_calls(fault: Fault, vendor_url: str) -> None:
-    """What `/_truth` says about a leak is what our reader finds."""
-    reply = FaultyVendor(vendor_url, fault.name).read("openai", question(TWO))
-    formats = {call.format for call in recovered(reply.text).calls}
+    """The parser in `/_truth` is the one that our reader uses."""
+    reply = FaultyVendor(vendor_url, fault.name).read_reply("openai", question(TWO))
+    formats = {call.format for call in recover_calls(reply.text).calls}
 
     assert formats == {fault.effect.fields["parser"]}
 
@@ -145,31 +145,35 @@ def test_the_truth_names_the_parser_that_recovers_the_calls(fault: Fault, vendor
 @pytest.mark.parametrize("format", EVERY_FORMAT)
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_call_leaks_in_every_wire_format(format: str, stream: bool, vendor_url: str) -> None:
-    """A leak is text, so each format can show it."""
-    reply = FaultyVendor(vendor_url, "leak-minimax-m2").read(format, question(TWO), stream=stream)
+    """A leak is text, so it can occur in every format."""
+    reply = FaultyVendor(vendor_url, "leak-minimax-m2").read_reply(
+        format, question(TWO), stream=stream
+    )
 
     assert not reply.calls
-    assert calls_in(reply.text) == [ECHOED, ADDED]
+    assert read_text_calls(reply.text) == [ECHOED, ADDED]
 
 
 @pytest.mark.parametrize("format", EVERY_FORMAT)
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_call_can_stand_in_the_reasoning_alone(
+def test_a_call_can_leak_into_the_reasoning_only(
     format: str, stream: bool, vendor_url: str
 ) -> None:
     """Z25: neither content nor a call, and the reasoning ends in Qwen's XML."""
-    reply = FaultyVendor(vendor_url, "leak-in-reasoning").read(format, question(ONE), stream=stream)
+    reply = FaultyVendor(vendor_url, "leak-in-reasoning").read_reply(
+        format, question(ONE), stream=stream
+    )
 
     assert not reply.text
     assert not reply.calls
     assert (reply.reasoning or "").endswith(f"\n{QWEN}")
-    assert calls_in(reply.reasoning) == [ECHOED]
+    assert read_text_calls(reply.reasoning) == [ECHOED]
 
 
 def test_thinking_models_leak_into_the_reasoning_they_show(vendor_url: str) -> None:
-    """The thought stays, in the field that the vendor shows it in."""
-    asked = question(ONE, chat_template_kwargs={"enable_thinking": True})
-    message = FaultyVendor(vendor_url, "leak-in-reasoning").whole("vllm", asked)["choices"][0][
+    """The reasoning stays in the vendor's own field."""
+    call = question(ONE, chat_template_kwargs={"enable_thinking": True})
+    message = FaultyVendor(vendor_url, "leak-in-reasoning").read_body("vllm", call)["choices"][0][
         "message"
     ]
 
@@ -179,9 +183,9 @@ def test_thinking_models_leak_into_the_reasoning_they_show(vendor_url: str) -> N
 
 
 def test_a_thinking_block_with_a_leak_is_signed(vendor_url: str) -> None:
-    """A client may send the block back as it came."""
-    asked = question(ONE, thinking={"type": "enabled", "budget_tokens": 1024})
-    content = FaultyVendor(vendor_url, "leak-in-reasoning").whole("anthropic", asked)["content"]
+    """A client can replay the block unchanged."""
+    call = question(ONE, thinking={"type": "enabled", "budget_tokens": 1024})
+    content = FaultyVendor(vendor_url, "leak-in-reasoning").read_body("anthropic", call)["content"]
 
     assert [block["type"] for block in content] == ["thinking"]
     assert content[0]["thinking"].endswith(QWEN)
@@ -189,27 +193,29 @@ def test_a_thinking_block_with_a_leak_is_signed(vendor_url: str) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_call_can_stand_on_the_wire_and_in_the_text(stream: bool, vendor_url: str) -> None:
-    """Both say the same; the stop is the one for calls."""
-    reply = FaultyVendor(vendor_url, "leak-and-call").read("openai", question(ONE), stream=stream)
+def test_a_call_can_be_on_the_wire_and_in_the_text(stream: bool, vendor_url: str) -> None:
+    """Both contain the same call, and the stop reason is the one for calls."""
+    reply = FaultyVendor(vendor_url, "leak-and-call").read_reply(
+        "openai", question(ONE), stream=stream
+    )
 
-    assert called(reply) == [ECHOED]
+    assert read_calls(reply) == [ECHOED]
     assert reply.text == WRITTEN["leak-hermes"]
     assert reply.stop_raw == "tool_calls"
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
 def test_an_answer_without_calls_does_not_leak(fault: Fault, vendor_url: str) -> None:
-    """There is nothing to leak."""
-    reply = FaultyVendor(vendor_url, fault.name).read("openai", question(CHAT))
+    """An answer without calls is unchanged."""
+    reply = FaultyVendor(vendor_url, fault.name).read_reply("openai", question(CHAT))
 
     assert reply.text == "good morning"
     assert reply.reasoning is None
 
 
-def test_a_call_found_in_reasoning_says_so(vendor_url: str) -> None:
-    """A call of the reasoning is no call of the answer's."""
-    reply = FaultyVendor(vendor_url, "leak-in-reasoning").read("openai", question(ONE))
+def test_a_call_in_the_reasoning_has_that_location(vendor_url: str) -> None:
+    """A call in the reasoning is not a call of the answer."""
+    reply = FaultyVendor(vendor_url, "leak-in-reasoning").read_reply("openai", question(ONE))
     [call] = read_text_answer([f"<think>{reply.reasoning}</think>"], TOOLS).calls
 
     assert call.location is Location.REASONING

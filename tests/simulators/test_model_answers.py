@@ -45,20 +45,22 @@ MESSAGES = (
 Calls = list[tuple[str, dict[str, JSON]]]
 
 
-def ask(text: str, *since: Turn, tools: tuple[ToolSpec, ...] = TOOLS, **options: Any) -> Answer:
+def ask(
+    text: str, *later_turns: Turn, tools: tuple[ToolSpec, ...] = TOOLS, **options: Any
+) -> Answer:
     return answer_request(
-        ModelCall("m", (Turn(Role.USER, (Text(text),)), *since), tools, **options)
+        ModelCall("m", (Turn(Role.USER, (Text(text),)), *later_turns), tools, **options)
     )
 
 
-def calls_of(said: Answer) -> Calls:
+def read_calls(answer: Answer) -> Calls:
     return [
         (tool_request.tool.name, dict(tool_request.arguments))
-        for tool_request in said.tool_requests
+        for tool_request in answer.tool_requests
     ]
 
 
-def made(*calls: tuple[str, dict[str, JSON]], first: int = 0) -> Turn:
+def call_turn(*calls: tuple[str, dict[str, JSON]], first: int = 0) -> Turn:
     parts = [
         ToolCall(f"c{index}", name, arguments, "wire", json.dumps(arguments))
         for index, (name, arguments) in enumerate(calls, first)
@@ -66,7 +68,7 @@ def made(*calls: tuple[str, dict[str, JSON]], first: int = 0) -> Turn:
     return Turn(Role.ASSISTANT, tuple(parts))
 
 
-def gave(*contents: str, first: int = 0) -> Turn:
+def result_turn(*contents: str, first: int = 0) -> Turn:
     results = [ToolResult(f"c{index}", content) for index, content in enumerate(contents, first)]
     return Turn(Role.TOOL, tuple(results))
 
@@ -92,13 +94,13 @@ FORMAT_PROMPTS = [
 
 @pytest.mark.parametrize("message", MESSAGES)
 @pytest.mark.parametrize("prompt", FORMAT_PROMPTS)
-def test_one_call_is_made_however_it_is_asked_for(prompt: str, message: str) -> None:
+def test_one_call_is_made_for_every_wording(prompt: str, message: str) -> None:
     """The values arrive character for character."""
-    wanted: dict[str, JSON] = {"message": message, "tag": "beta"}
+    arguments: dict[str, JSON] = {"message": message, "tag": "beta"}
 
-    said = ask(prompt.replace("{m}", message).replace("{j}", json.dumps(wanted)))
+    answer = ask(prompt.replace("{m}", message).replace("{j}", json.dumps(arguments)))
 
-    assert calls_of(said) == [("probe_echo", wanted)]
+    assert read_calls(answer) == [("probe_echo", arguments)]
 
 
 PAIR: Calls = [
@@ -129,11 +131,13 @@ PARALLEL_PROMPTS = [
 
 
 @pytest.mark.parametrize("prompt", PARALLEL_PROMPTS)
-def test_two_calls_are_made_at_once_however_they_are_asked_for(prompt: str) -> None:
-    """Both in one turn; one at a time where parallel calls are switched off."""
-    assert calls_of(ask(prompt)) == PAIR
-    assert calls_of(ask(prompt, parallel=False)) == PAIR[:1]
-    assert calls_of(ask(prompt, made(PAIR[0]), gave("ok"), parallel=False)) == PAIR[1:]
+def test_two_calls_are_made_at_once_for_every_wording(prompt: str) -> None:
+    """Both calls come in one turn, or one at a time if parallel calls are off."""
+    assert read_calls(ask(prompt)) == PAIR
+    assert read_calls(ask(prompt, parallel=False)) == PAIR[:1]
+    assert (
+        read_calls(ask(prompt, call_turn(PAIR[0]), result_turn("ok"), parallel=False)) == PAIR[1:]
+    )
 
 
 @pytest.mark.parametrize(
@@ -150,7 +154,7 @@ def test_two_calls_are_made_at_once_however_they_are_asked_for(prompt: str) -> N
 )
 def test_two_different_tools_are_called_at_once(prompt: str) -> None:
     """Each gets its own values."""
-    assert dict(calls_of(ask(prompt))) == {
+    assert dict(read_calls(ask(prompt))) == {
         "probe_echo": {"message": "A one", "tag": "alpha"},
         "probe_add": {"a": 3, "b": 4},
     }
@@ -171,12 +175,12 @@ NO_CALL_PROMPTS = [
 
 
 @pytest.mark.parametrize("prompt", NO_CALL_PROMPTS)
-def test_no_call_is_made_where_none_is_wanted(prompt: str) -> None:
-    """Prose, and not empty."""
-    said = ask(prompt)
+def test_no_call_is_made_without_a_request(prompt: str) -> None:
+    """The answer is text, and not empty."""
+    answer = ask(prompt)
 
-    assert not said.tool_requests
-    assert said.text
+    assert not answer.tool_requests
+    assert answer.text
 
 
 ROUND_TRIP_PROMPTS = [
@@ -195,14 +199,14 @@ ROUND_TRIP_PROMPTS = [
 
 @pytest.mark.parametrize("prompt", ROUND_TRIP_PROMPTS)
 def test_a_result_is_used_in_the_answer(prompt: str) -> None:
-    """One call, and then what it gave back."""
-    first = calls_of(ask(prompt))
+    """The model makes one call and then reports its result."""
+    first = read_calls(ask(prompt))
     assert first == [("probe_echo", {"message": "hello", "tag": "alpha"})]
 
-    said = ask(prompt, made(*first), gave('{"token": "nonce-77-q"}'))
+    answer = ask(prompt, call_turn(*first), result_turn('{"token": "nonce-77-q"}'))
 
-    assert not said.tool_requests
-    assert "nonce-77-q" in said.text
+    assert not answer.tool_requests
+    assert "nonce-77-q" in answer.text
 
 
 REPAIR_PROMPTS = [
@@ -222,7 +226,7 @@ REPAIR_PROMPTS = [
 
 @pytest.mark.parametrize("prompt", REPAIR_PROMPTS)
 @pytest.mark.parametrize(
-    ("told", "mended"),
+    ("error_fields", "path"),
     [
         ({"message": "path must start with /"}, "/data.txt"),
         ({"message": "No such path.", "expected": "/srv/data.txt"}, "/srv/data.txt"),
@@ -231,48 +235,60 @@ REPAIR_PROMPTS = [
     ],
 )
 def test_a_structured_error_leads_to_a_corrected_call(
-    prompt: str, told: dict[str, str], mended: str
+    prompt: str, error_fields: dict[str, str], path: str
 ) -> None:
-    """What the error says is done; without a remedy the call is tried once more."""
-    first = calls_of(ask(prompt))
+    """The model follows the error; without a suggested correction it retries once."""
+    first = read_calls(ask(prompt))
     assert first == [("probe_fail_once", {"path": "data.txt"})]
-    error = {"is_error": True, "error_code": "bad", "path": "$.path", "retryable": True, **told}
+    error = {
+        "is_error": True,
+        "error_code": "bad",
+        "path": "$.path",
+        "retryable": True,
+        **error_fields,
+    }
 
-    second = ask(prompt, made(*first), gave(json.dumps(error)))
-    assert calls_of(second) == [("probe_fail_once", {"path": mended})]
+    second = ask(prompt, call_turn(*first), result_turn(json.dumps(error)))
+    assert read_calls(second) == [("probe_fail_once", {"path": path})]
 
-    again = made(*calls_of(second), first=1)
-    third = ask(prompt, made(*first), gave(json.dumps(error)), again, gave("nonce-5", first=1))
+    again = call_turn(*read_calls(second), first=1)
+    third = ask(
+        prompt,
+        call_turn(*first),
+        result_turn(json.dumps(error)),
+        again,
+        result_turn("nonce-5", first=1),
+    )
     assert not third.tool_requests
     assert "nonce-5" in third.text
 
 
-def test_an_error_that_leaves_no_hope_is_told() -> None:
-    """retryable false ends it."""
+def test_an_error_that_forbids_a_retry_is_reported() -> None:
+    """An error with retryable false is reported without a retry."""
     error = json.dumps({"is_error": True, "message": "Forbidden.", "retryable": False})
     call = ("probe_fail_once", {"path": "x"})
 
-    said = ask("Call probe_fail_once with path: x", made(call), gave(error))  # type: ignore[arg-type]
+    answer = ask("Call probe_fail_once with path: x", call_turn(call), result_turn(error))  # type: ignore[arg-type]
 
-    assert not said.tool_requests
-    assert "Forbidden." in said.text
+    assert not answer.tool_requests
+    assert "Forbidden." in answer.text
 
 
-def test_steps_are_taken_one_after_the_other_and_carry_the_result_on() -> None:
-    """The second call uses what the first gave."""
+def test_sequential_steps_use_earlier_results() -> None:
+    """The second call uses the result of the first."""
     prompt = (
         "Step 1: call probe_add with a = 2 and b = 5.\n"
         "Step 2: call probe_echo with message set to the sum it returned and tag alpha."
     )
-    first = calls_of(ask(prompt))
-    second = calls_of(ask(prompt, made(*first), gave('{"sum": 7}')))
+    first = read_calls(ask(prompt))
+    second = read_calls(ask(prompt, call_turn(*first), result_turn('{"sum": 7}')))
 
     assert first == [("probe_add", {"a": 2, "b": 5})]
     assert second == [("probe_echo", {"message": "7", "tag": "alpha"})]
 
 
 @pytest.mark.parametrize(
-    ("rules", "said", "value"),
+    ("rules", "text", "value"),
     [
         ({"type": "integer"}, "-12", -12),
         ({"type": "number"}, "2.5", 2.5),
@@ -288,34 +304,34 @@ def test_steps_are_taken_one_after_the_other_and_carry_the_result_on() -> None:
         ({"type": "string"}, "<script>\u202e{{7*7}} ]]> \\n %s", None),
     ],
 )
-def test_a_value_has_the_type_of_its_schema(rules: dict[str, Any], said: str, value: JSON) -> None:
-    """Text becomes what the schema asks for, and hostile text stays as it is."""
+def test_a_value_has_the_type_of_its_schema(rules: dict[str, Any], text: str, value: JSON) -> None:
+    """Text is converted to the schema's type, and hostile text is unchanged."""
     tool = ToolSpec("f", "", {"type": "object", "properties": {"v": rules}, "required": ["v"]})
     expected: dict[str, JSON] = {
         "red, green and blue": ["red", "green", "blue"],
         '[{"x": 1}, {"x": 2}]': [{"x": 1}, {"x": 2}],
         '{"city": "Ulm", "at": {"n": 1}}': {"city": "Ulm", "at": {"n": 1}},
     }
-    if value is None and said != "null":
-        value = expected.get(said, said)
+    if value is None and text != "null":
+        value = expected.get(text, text)
 
-    found = calls_of(ask(f"Call f with this argument:\nv: {said}", tools=(tool,)))
+    calls = read_calls(ask(f"Call f with this argument:\nv: {text}", tools=(tool,)))
 
-    assert found == [("f", {"v": value})]
+    assert calls == [("f", {"v": value})]
 
 
-def test_the_choice_of_tools_is_obeyed() -> None:
-    """none gives words, required a call, a name that tool."""
+def test_the_tool_choice_is_obeyed() -> None:
+    """none gives text, required gives a call, and a name gives that tool."""
     prompt = "Call probe_add with a = 1 and b = 2."
 
     assert not ask(prompt, tool_choice=NONE).tool_requests
-    assert calls_of(ask("How are you?", tool_choice=REQUIRED))
+    assert read_calls(ask("How are you?", tool_choice=REQUIRED))
     named = ask(prompt, tool_choice=ToolChoice("named", "probe_fail_once"))
-    assert [name for name, _ in calls_of(named)] == ["probe_fail_once"]
+    assert [name for name, _ in read_calls(named)] == ["probe_fail_once"]
 
 
 def test_a_tool_without_arguments_is_called() -> None:
-    """Nothing has to be said."""
+    """A tool without parameters is called with no arguments."""
     tool = ToolSpec("probe_ping", "", None)
 
-    assert calls_of(ask("Please call probe_ping.", tools=(tool,))) == [("probe_ping", {})]
+    assert read_calls(ask("Please call probe_ping.", tools=(tool,))) == [("probe_ping", {})]

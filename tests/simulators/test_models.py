@@ -14,7 +14,7 @@ from simulators.vendors.vendor import Vendor
 
 OPEN = next(spec for spec in SPECS if spec.name == "open")
 
-ASKED: dict[str, Any] = {
+REQUEST: dict[str, Any] = {
     "model": "sim-steady",
     "messages": [{"role": "user", "content": "Call paint.\ncolour: red"}],
     "tools": [
@@ -34,18 +34,18 @@ ASKED: dict[str, Any] = {
 }
 
 
-def share(switches: str, kind: str, clock: Clock | None = None) -> float:
-    """How many of 2,000 answers are of a kind."""
+def measure_share(switches: str, kind: str, clock: Clock | None = None) -> float:
+    """The share of 2,000 answers that are of a kind."""
     vendor = Vendor(OPEN, clock=clock, switches=read_switches(switches, FAULTS))
     adapter = FORMATS["openai"]
-    call = adapter.read_request(ASKED)
-    asked = VendorRequest(ASKED, {}, call, OPEN.models["sim-steady"], thinks=False)
-    replies = [vendor.serve(b"the same").reply(asked) for _ in range(2000)]
-    kinds = [sort(adapter.write_reply(reply)) for reply in replies]
+    call = adapter.read_request(REQUEST)
+    request = VendorRequest(REQUEST, {}, call, OPEN.models["sim-steady"], thinks=False)
+    replies = [vendor.build_handler(b"the same").build_reply(request) for _ in range(2000)]
+    kinds = [classify_answer(adapter.write_reply(reply)) for reply in replies]
     return kinds.count(kind) / len(kinds)
 
 
-def sort(body: Any) -> str:
+def classify_answer(body: Any) -> str:
     message = body["choices"][0]["message"]
     if "tool_calls" not in message:
         return "leaked" if message["content"].startswith("<tool_call>") else "prose"
@@ -64,16 +64,16 @@ def sort(body: Any) -> str:
     ],
 )
 def test_a_switch_acts_as_often_as_it_says(switches: str, kind: str, expected: float) -> None:
-    """The known share of known faults, within four standard errors."""
-    assert share(switches, kind) == pytest.approx(expected, abs=0.04)
+    """A fault affects its share of answers, within four standard errors."""
+    assert measure_share(switches, kind) == pytest.approx(expected, abs=0.04)
 
 
 @pytest.mark.parametrize(("minutes", "expected"), [(0, 0.0), (30, 0.3), (60, 0.6), (600, 0.6)])
 def test_a_fault_that_ramps_up_acts_more_over_its_first_hour(minutes: int, expected: float) -> None:
-    """From nothing to six in ten, and no further."""
+    """The share grows from 0 to 0.6 and stays there."""
     clock = Clock(source=lambda: 0)
     clock.advance(minutes * 60)
 
-    leaked = share("leak-hermes,p=0.6,ramp=3600", "leaked", clock)
+    leaked = measure_share("leak-hermes,p=0.6,ramp=3600", "leaked", clock)
 
     assert leaked == pytest.approx(expected, abs=0.045)

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.simulators.refusal_cases import BY_NAME, Refusal, message_of, post
+from tests.simulators.refusal_cases import BY_NAME, Refusal, post, read_message
 
 USER = {"role": "user", "content": "hi"}
 NINE = "abcDEF123"
@@ -15,10 +15,10 @@ NAMED = {"type": "function", "function": {"name": "f"}}
 QWEN = "<400> InternalError.Algo.InvalidParameter: "
 
 
-def calls(*ids: str, arguments: str = "{}", **more: Any) -> dict[str, Any]:
+def calls(*ids: str, arguments: str = "{}", **options: Any) -> dict[str, Any]:
     function = {"name": "f", "arguments": arguments}
-    made = [{"id": id_, "type": "function", "function": function} for id_ in ids]
-    return {"role": "assistant", "content": None, "tool_calls": made, **more}
+    tool_calls = [{"id": id_, "type": "function", "function": function} for id_ in ids]
+    return {"role": "assistant", "content": None, "tool_calls": tool_calls, **options}
 
 
 def result(id_: str) -> dict[str, Any]:
@@ -35,100 +35,100 @@ def used(*ids: str) -> dict[str, Any]:
     return {"role": "user", "content": blocks}
 
 
-def asked(vendor: str, *messages: Any, **more: Any) -> dict[str, Any]:
+def build_request(vendor: str, *messages: Any, **options: Any) -> dict[str, Any]:
     """A request to the vendor's first model."""
     spec = BY_NAME[vendor]
-    body = {"model": next(iter(spec.models)), "messages": list(messages), **more}
+    body = {"model": next(iter(spec.models)), "messages": list(messages), **options}
     return {"max_tokens": 99, **body} if spec.format == "anthropic" else body
 
 
-def ask(url: str, vendor: str, *messages: Any, **more: Any) -> httpx.Response:
-    return post(url, vendor, json=asked(vendor, *messages, **more))
+def ask(url: str, vendor: str, *messages: Any, **options: Any) -> httpx.Response:
+    return post(url, vendor, json=build_request(vendor, *messages, **options))
 
 
 REFUSED = [
     Refusal(
         "minimax",
-        asked("minimax", USER, result("call_function_x_1")),
+        build_request("minimax", USER, result("call_function_x_1")),
         "invalid params, tool result's tool id(call_function_x_1) not found (2013)",
         "closure_orphan",
     ),
     Refusal(
         "minimax",
-        asked("minimax", USER, calls("a"), USER),
+        build_request("minimax", USER, calls("a"), USER),
         "invalid params, tool call result does not follow tool call (2013)",
         "closure_order",
     ),
     Refusal(
         "minimax",
-        asked("minimax", USER, calls("a"), result("a"), USER, result("a")),
+        build_request("minimax", USER, calls("a"), result("a"), USER, result("a")),
         "invalid params, tool call result does not follow tool call (2013)",
         "closure_order",
     ),
     Refusal(
         "minimax",
-        asked("minimax", USER, calls("a", arguments='{"x":'), result("a")),
+        build_request("minimax", USER, calls("a", arguments='{"x":'), result("a")),
         "invalid params, invalid function arguments json string, tool_call_id: a (2013)",
         "args_history",
     ),
     Refusal(
         "minimax",
-        asked("minimax", USER, tools=[{"type": "function", "function": {"name": "f"}}]),
+        build_request("minimax", USER, tools=[{"type": "function", "function": {"name": "f"}}]),
         "invalid params, function parameters is empty (2013)",
         "schema_refused",
     ),
     Refusal(
         "minimax",
-        asked("minimax", USER, model="nope"),
+        build_request("minimax", USER, model="nope"),
         "invalid params, unknown model 'nope' (2013)",
         "provider_error",
     ),
     Refusal(
         "minimax-anthropic",
-        asked("minimax-anthropic", USER, used("a")),
+        build_request("minimax-anthropic", USER, used("a")),
         "invalid params, tool result's tool id(a) not found (2013)",
         "closure_orphan",
     ),
     Refusal(
         "minimax-anthropic",
-        asked("minimax-anthropic", USER, use("a"), USER),
+        build_request("minimax-anthropic", USER, use("a"), USER),
         "invalid params, tool call result does not follow tool call (2013)",
         "closure_order",
     ),
     Refusal(
         "glm",
-        asked("glm", USER, tools=[FUNCTION], tool_choice="required"),
+        build_request("glm", USER, tools=[FUNCTION], tool_choice="required"),
         "Tool choice must be auto",
         "forced_choice",
     ),
     Refusal(
         "glm",
-        asked("glm", USER, tools=[FUNCTION], tool_choice="none"),
+        build_request("glm", USER, tools=[FUNCTION], tool_choice="none"),
         "Tool choice must be auto",
         "forced_choice",
     ),
     Refusal(
         "glm",
-        asked("glm", "no message"),
+        build_request("glm", "no message"),
         "Invalid API parameter, please check the documentation.",
         "param_unknown",
     ),
     Refusal(
         "glm",
-        asked("glm", USER, model="nope"),
+        build_request("glm", USER, model="nope"),
         "Unknown Model, please check the model code.",
         "provider_error",
     ),
     Refusal(
         "qwen",
-        asked("qwen", USER, tools=[FUNCTION], tool_choice=NAMED),
+        build_request("qwen", USER, tools=[FUNCTION], tool_choice=NAMED),
         f"{QWEN}The tool_choice parameter does not support being set to required or object in "
         "thinking mode",
         "forced_choice",
     ),
     Refusal(
         "qwen",
-        asked("qwen", USER, calls("a"), USER),
+        build_request("qwen", USER, calls("a"), USER),
         f'{QWEN}An assistant message with "tool_calls" must be followed by tool messages '
         'responding to each "tool_call_id". The following tool_call_ids did not have response '
         "messages: message[2].role",
@@ -136,59 +136,59 @@ REFUSED = [
     ),
     Refusal(
         "qwen",
-        asked("qwen", USER, result("a")),
+        build_request("qwen", USER, result("a")),
         f'{QWEN}messages with role "tool" must be a response to a preceeding message with '
         '"tool_calls".',
         "closure_orphan",
     ),
     Refusal(
         "qwen",
-        asked("qwen", USER, model="nope"),
+        build_request("qwen", USER, model="nope"),
         "The model `nope` does not exist",
         "not_found",
         status=404,
     ),
     Refusal(
         "kimi",
-        asked("kimi", USER, calls("functions.f:0"), result("functions.f:0")),
+        build_request("kimi", USER, calls("functions.f:0"), result("functions.f:0")),
         "thinking is enabled but reasoning_content is missing in assistant tool call message at "
         "index 1",
         "replay_missing",
     ),
     Refusal(
         "kimi",
-        asked("kimi", USER, calls("functions.f:0"), result("functions.f:0"), USER),
+        build_request("kimi", USER, calls("functions.f:0"), result("functions.f:0"), USER),
         "thinking is enabled but reasoning_content is missing in assistant tool call message at "
         "index 1",
         "replay_missing",
     ),
     Refusal(
         "kimi",
-        asked("kimi", USER, tools=[FUNCTION], tool_choice="required"),
+        build_request("kimi", USER, tools=[FUNCTION], tool_choice="required"),
         "tool_choice 'required' is incompatible with thinking enabled",
         "forced_choice",
     ),
     Refusal(
         "kimi",
-        asked("kimi", USER, tools=[FUNCTION], tool_choice=NAMED),
+        build_request("kimi", USER, tools=[FUNCTION], tool_choice=NAMED),
         "tool_choice 'specified' is incompatible with thinking enabled",
         "forced_choice",
     ),
     Refusal(
         "kimi",
-        asked("kimi", USER, thinking=True),
+        build_request("kimi", USER, thinking=True),
         "the thinking field in the request (expected type object) is illegal",
         "thinking_mode_refused",
     ),
     Refusal(
         "kimi",
-        asked("kimi", USER, thinking={"type": "enabled"}, reasoning_effort="low"),
+        build_request("kimi", USER, thinking={"type": "enabled"}, reasoning_effort="low"),
         "cannot specify both 'thinking' and 'reasoning_effort'",
         "provider_error",
     ),
     Refusal(
         "kimi",
-        asked("kimi", USER, calls("functions.f:0"), USER),
+        build_request("kimi", USER, calls("functions.f:0"), USER),
         "an assistant message with 'tool_calls' must be followed by tool messages responding to "
         "each 'tool_call_id'. The following tool_call_ids did not have response messages: "
         "functions.f:0",
@@ -196,85 +196,88 @@ REFUSED = [
     ),
     Refusal(
         "kimi",
-        asked("kimi", USER, result("functions.f:7")),
+        build_request("kimi", USER, result("functions.f:7")),
         "tool message tool_call_id 'functions.f:7' does not match any tool call in the preceding "
         "assistant messages",
         "closure_orphan",
     ),
     Refusal(
         "kimi",
-        asked("kimi", USER, model="nope"),
+        build_request("kimi", USER, model="nope"),
         "Not found the model nope or Permission denied",
         "not_found",
         status=404,
     ),
     Refusal(
         "mistral",
-        asked("mistral", USER, calls(NINE), result(NINE), USER),
+        build_request("mistral", USER, calls(NINE), result(NINE), USER),
         "Unexpected role 'user' after role 'tool'",
         "closure_order",
     ),
     Refusal(
         "mistral",
-        asked("mistral", USER, result(NINE)),
+        build_request("mistral", USER, result(NINE)),
         "Unexpected role 'tool' after role 'user'",
         "closure_order",
     ),
     Refusal(
         "mistral",
-        asked("mistral", USER, calls(NINE), USER),
+        build_request("mistral", USER, calls(NINE), USER),
         "Not the same number of function calls and responses",
         "provider_error",
     ),
     Refusal(
         "mistral",
-        asked("mistral", USER, calls(NINE, "abcDEF124"), result(NINE)),
+        build_request("mistral", USER, calls(NINE, "abcDEF124"), result(NINE)),
         "Not the same number of function calls and responses",
         "provider_error",
     ),
     Refusal(
         "mistral",
-        asked("mistral", USER, {"role": "assistant", "content": "so"}),
+        build_request("mistral", USER, {"role": "assistant", "content": "so"}),
         "Expected last role User or Tool (or Assistant with prefix True) for serving but got "
         "assistant",
         "closure_order",
     ),
     Refusal(
         "mistral",
-        asked("mistral", USER, calls("call_X"), result("call_X")),
+        build_request("mistral", USER, calls("call_X"), result("call_X")),
         "Tool call id was call_X but must be a-z, A-Z, 0-9, with a length of 9.",
         "id_format",
     ),
     Refusal(
         "mistral",
-        asked("mistral", USER, model="nope"),
+        build_request("mistral", USER, model="nope"),
         "Invalid model: nope",
         "provider_error",
     ),
     Refusal(
         "relay",
-        asked("relay", USER, calls("a"), USER),
+        build_request("relay", USER, calls("a"), USER),
         "Provider returned error",
         "closure_missing",
     ),
     Refusal(
-        "relay", asked("relay", USER, result("a")), "Provider returned error", "closure_orphan"
+        "relay",
+        build_request("relay", USER, result("a")),
+        "Provider returned error",
+        "closure_orphan",
     ),
     Refusal(
         "relay",
-        asked("relay", USER, model="nope"),
+        build_request("relay", USER, model="nope"),
         "nope is not a valid model ID",
         "provider_error",
     ),
     Refusal(
         "deepseek-anthropic",
-        asked("deepseek-anthropic", USER, use("a"), used("a")),
+        build_request("deepseek-anthropic", USER, use("a"), used("a")),
         "The `content[].thinking` in the thinking mode must be passed back to the API.",
         "replay_missing",
     ),
     Refusal(
         "deepseek-anthropic",
-        asked(
+        build_request(
             "deepseek-anthropic",
             USER,
             use("a"),
@@ -287,13 +290,13 @@ REFUSED = [
     ),
     Refusal(
         "deepseek-anthropic",
-        asked("deepseek-anthropic", USER, tools=[TOOL], tool_choice={"type": "any"}),
+        build_request("deepseek-anthropic", USER, tools=[TOOL], tool_choice={"type": "any"}),
         "Thinking mode does not support this tool_choice",
         "forced_choice",
     ),
     Refusal(
         "anthropic-strict",
-        asked(
+        build_request(
             "anthropic-strict",
             USER,
             tools=[TOOL],
@@ -304,26 +307,28 @@ REFUSED = [
     ),
     Refusal(
         "anthropic-strict",
-        asked("anthropic-strict", USER, thinking={"type": "disabled"}),
+        build_request("anthropic-strict", USER, thinking={"type": "disabled"}),
         '"thinking.type.disabled" is not supported for this model. Use "thinking.type.adaptive" '
         'and "output_config.effort" to control thinking behavior.',
         "thinking_mode_refused",
     ),
     Refusal(
         "anthropic-strict",
-        asked("anthropic-strict", USER, thinking={"type": "enabled", "budget_tokens": 1024}),
+        build_request(
+            "anthropic-strict", USER, thinking={"type": "enabled", "budget_tokens": 1024}
+        ),
         '"thinking.type.enabled" is not supported for this model.',
         "thinking_mode_refused",
     ),
     Refusal(
         "anthropic-strict",
-        asked("anthropic-strict", USER, thinking={"type": "adaptive", "block_binding": {}}),
+        build_request("anthropic-strict", USER, thinking={"type": "adaptive", "block_binding": {}}),
         "thinking.adaptive.block_binding: Extra inputs are not permitted",
         "param_unknown",
     ),
     Refusal(
         "anthropic-strict",
-        asked(
+        build_request(
             "anthropic-strict",
             USER,
             {
@@ -337,7 +342,7 @@ REFUSED = [
     ),
     Refusal(
         "qwen-hermes",
-        asked("qwen-hermes", USER, model="nope"),
+        build_request("qwen-hermes", USER, model="nope"),
         "The model `nope` does not exist.",
         "not_found",
         status=404,
@@ -346,13 +351,15 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("refusal", REFUSED, ids=str)
-def test_what_a_vendor_refuses_is_refused_in_its_words(vendor_url: str, refusal: Refusal) -> None:
-    """Status and text as documented, and our classifier knows what was meant."""
+def test_a_vendor_refuses_invalid_requests_with_its_own_message(
+    vendor_url: str, refusal: Refusal
+) -> None:
+    """Status and message are as documented, and our classifier recognises the refusal."""
     refusal.check(vendor_url)
 
 
 THINKS_NOT = {"thinking": {"type": "disabled"}}
-TAKEN: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
+ACCEPTED: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("minimax", (USER, calls("a", "b"), result("b"), result("a"), USER), {}),
     ("minimax-anthropic", (USER, use("a", "b"), used("a", "b")), {}),
     ("glm", (USER, calls("a"), USER), {"tools": [FUNCTION], "tool_choice": "auto"}),
@@ -360,7 +367,7 @@ TAKEN: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
     ("qwen", (USER, calls("a"), result("a")), {}),
     ("kimi", (USER, calls("a"), result("a")), THINKS_NOT),
     ("kimi", (USER, calls("a", reasoning_content="t"), result("a")), {}),
-    # A message without calls needs none.
+    # A message without calls needs no reasoning.
     ("kimi", (USER, {"role": "assistant", "content": "so"}, USER), {}),
     ("kimi", (USER,), {**THINKS_NOT, "tools": [FUNCTION], "tool_choice": "required"}),
     ("mistral", (USER, calls(NINE), result(NINE)), {}),
@@ -380,12 +387,12 @@ TAKEN: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("vendor", "messages", "more"), TAKEN)
-def test_what_a_vendor_takes_is_taken(
-    vendor_url: str, vendor: str, messages: tuple[Any, ...], more: dict[str, Any]
+@pytest.mark.parametrize(("vendor", "messages", "options"), ACCEPTED)
+def test_a_vendor_accepts_valid_requests(
+    vendor_url: str, vendor: str, messages: tuple[Any, ...], options: dict[str, Any]
 ) -> None:
-    """The same rules let the right requests through."""
-    response = ask(vendor_url, vendor, *messages, **more)
+    """The same rules accept valid requests."""
+    response = ask(vendor_url, vendor, *messages, **options)
 
     assert response.status_code == 200, response.text
 
@@ -404,11 +411,11 @@ def test_what_a_vendor_takes_is_taken(
         ("anthropic-strict", "x-api-key header is required", "invalid x-api-key"),
     ],
 )
-def test_each_vendor_asks_for_a_key(vendor_url: str, vendor: str, missing: str, wrong: str) -> None:
-    """401 without a key and with a wrong one, in its words."""
+def test_each_vendor_requires_a_key(vendor_url: str, vendor: str, missing: str, wrong: str) -> None:
+    """A missing and a wrong key get 401 with the vendor's message."""
     wrong_key = {"authorization": "Bearer nope"}
     for headers, text in (({}, missing), (wrong_key, wrong)):
-        response = post(vendor_url, vendor, json=asked(vendor, USER), headers=headers)
+        response = post(vendor_url, vendor, json=build_request(vendor, USER), headers=headers)
 
         assert response.status_code == 401
-        assert message_of(response).startswith(text)
+        assert read_message(response).startswith(text)

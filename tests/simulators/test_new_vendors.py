@@ -13,7 +13,7 @@ from probes.messages import ModelCall, Role, Text, ToolResult, ToolSpec, Turn
 from simulators.vendors.registry import SPECS
 from simulators.vendors.spec import Spec
 from tests.simulators.conversation import FIRST, NONCES, PROMPT, SECOND, TOOLS, run_tool
-from tests.simulators.refusal_cases import KEYS, PATHS, kind_of
+from tests.simulators.refusal_cases import KEYS, PATHS, classify_refusal
 from tests.simulators.test_new_refusals import FUNCTION, QWEN, USER, ask, calls, result
 
 SPLIT = {"reasoning_split": True}
@@ -70,16 +70,16 @@ SPLIT = {"reasoning_split": True}
 def test_each_vendor_has_its_own_envelope(
     vendor_url: str, vendor: str, body: dict[str, Any]
 ) -> None:
-    """The whole body of a refused orphan, request ids aside."""
-    answered = ask(vendor_url, vendor, USER, result("a")).json()
+    """A refused orphan result gets the vendor's whole envelope, apart from request ids."""
+    envelope = ask(vendor_url, vendor, USER, result("a")).json()
 
     assert {
-        key: value for key, value in answered.items() if key not in ("id", "request_id")
+        key: value for key, value in envelope.items() if key not in ("id", "request_id")
     } == body
 
 
-def test_a_relay_carries_the_hosts_error_as_it_came(vendor_url: str) -> None:
-    """Its own sentence, the host's name, and the host's body as text."""
+def test_a_relay_passes_the_hosts_error_on_unchanged(vendor_url: str) -> None:
+    """The relay sends its own message, the host's name, and the host's body as text."""
     error = ask(vendor_url, "relay", USER, result("a")).json()["error"]
 
     assert (error["code"], error["metadata"]["provider_name"]) == (400, "SimHost")
@@ -100,9 +100,11 @@ ECHO = {
 }
 
 
-def asked_twice(vendor_url: str, vendor: str, *before: Any, **more: Any) -> Any:
-    messages = (*before, {"role": "user", "content": CALL_TWICE})
-    return ask(vendor_url, vendor, *messages, tools=[ECHO], **more).json()["choices"][0]["message"]
+def ask_for_two_calls(vendor_url: str, vendor: str, *history: Any, **options: Any) -> Any:
+    messages = (*history, {"role": "user", "content": CALL_TWICE})
+    return ask(vendor_url, vendor, *messages, tools=[ECHO], **options).json()["choices"][0][
+        "message"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -114,8 +116,8 @@ def asked_twice(vendor_url: str, vendor: str, *before: Any, **more: Any) -> Any:
     ],
 )
 def test_ids_look_as_the_vendors_do(vendor_url: str, vendor: str, pattern: str) -> None:
-    """MiniMax counts from one, DeepSeek from nought, Mistral has nine characters."""
-    first, second = (call["id"] for call in asked_twice(vendor_url, vendor)["tool_calls"])
+    """MiniMax counts from 1, DeepSeek from 0, Mistral has nine characters."""
+    first, second = (call["id"] for call in ask_for_two_calls(vendor_url, vendor)["tool_calls"])
 
     places = (1, 2) if vendor == "minimax" else (0, 1)
     for id_, place in zip((first, second), places, strict=True):
@@ -123,18 +125,18 @@ def test_ids_look_as_the_vendors_do(vendor_url: str, vendor: str, pattern: str) 
 
 
 def test_kimi_numbers_its_calls_through_the_conversation(vendor_url: str) -> None:
-    """The header of a call is its id, and the index does not begin again."""
+    """Ids contain the tool's name and a number that continues through the conversation."""
     before = (USER, calls("functions.f:0", reasoning_content="t"), result("functions.f:0"))
 
-    made = asked_twice(vendor_url, "kimi", *before)["tool_calls"]
+    made = ask_for_two_calls(vendor_url, "kimi", *before)["tool_calls"]
 
     assert [call["id"] for call in made] == ["functions.probe_echo:1", "functions.probe_echo:2"]
 
 
 def test_minimax_thinks_in_its_content_unless_it_is_split(vendor_url: str) -> None:
-    """Think tags, or an array beside the content."""
-    tagged = asked_twice(vendor_url, "minimax")
-    split = asked_twice(vendor_url, "minimax", **SPLIT)
+    """Reasoning is in think tags, or in an array next to the content."""
+    tagged = ask_for_two_calls(vendor_url, "minimax")
+    split = ask_for_two_calls(vendor_url, "minimax", **SPLIT)
 
     assert tagged["content"].startswith("<think>\n")
     assert tagged["content"].endswith("\n</think>\n\n")
@@ -144,7 +146,7 @@ def test_minimax_thinks_in_its_content_unless_it_is_split(vendor_url: str) -> No
 
 
 def test_glm_streams_a_call_whole(vendor_url: str) -> None:
-    """Id, name and all arguments of a call stand in one chunk."""
+    """Id, name and all arguments of a call are in one chunk."""
     messages = [{"role": "user", "content": CALL_TWICE}]
     body = {"model": "sim-4.7", "messages": messages, "tools": [ECHO], "stream": True}
     with httpx.Client(trust_env=False, headers=KEYS) as client:
@@ -161,8 +163,8 @@ def test_glm_streams_a_call_whole(vendor_url: str) -> None:
     assert all(entry[0]["id"] for entry in entries)
 
 
-def test_a_relay_says_who_answered_and_shows_thoughts_twice(vendor_url: str) -> None:
-    """The host's name beside the choices; a string and an array of the same thoughts."""
+def test_a_relay_names_the_host_and_sends_reasoning_twice(vendor_url: str) -> None:
+    """The body has the host's name, and the same reasoning as a string and as an array."""
     body = ask(vendor_url, "relay", USER, reasoning={"enabled": True}).json()
     message = body["choices"][0]["message"]
 
@@ -171,10 +173,8 @@ def test_a_relay_says_who_answered_and_shows_thoughts_twice(vendor_url: str) -> 
 
 
 @pytest.mark.parametrize(("display", "shown"), [("omitted", False), ("summarized", True)])
-def test_the_newest_claude_leaves_its_thoughts_out(
-    vendor_url: str, display: str, shown: bool
-) -> None:
-    """The block is there with its signature, its text only where it is asked for."""
+def test_the_newest_claude_omits_its_reasoning(vendor_url: str, display: str, shown: bool) -> None:
+    """The block always has its signature, but its text only on request."""
     thinking = {"type": "adaptive", "display": display}
     block = ask(vendor_url, "anthropic-strict", USER, thinking=thinking).json()["content"][0]
 
@@ -183,13 +183,13 @@ def test_the_newest_claude_leaves_its_thoughts_out(
     assert block["signature"]
 
 
-def test_a_silent_re_route_wants_back_what_the_relay_never_wanted(vendor_url: str) -> None:
-    """The host's refusal comes wrapped, and reasoning in the relay's own fields satisfies it."""
+def test_a_silent_re_route_requires_reasoning_that_the_relay_did_not(vendor_url: str) -> None:
+    """The host's refusal is wrapped, and reasoning in the relay's own fields satisfies it."""
     url = f"{vendor_url}/with/route-strict"
     bare = ask(url, "relay", USER, calls("a"), result("a"))
     kept = ask(url, "relay", USER, calls("a", reasoning="t"), result("a"))
 
-    assert kind_of(bare, "openai") == FindingKind.REPLAY_MISSING
+    assert classify_refusal(bare, "openai") == FindingKind.REPLAY_MISSING
     assert kept.status_code == 200
     assert ask(vendor_url, "relay", USER, calls("a"), result("a")).status_code == 200
 
@@ -220,30 +220,30 @@ TRUTHS: list[tuple[str, dict[str, Any], list[str], str]] = [
 def test_the_truth_about_a_vendor_follows_its_rules(
     vendor_url: str, vendor: str, options: dict[str, Any], choices: list[str], replay: str
 ) -> None:
-    """Which choices work and which reasoning must come back, thinking or not."""
+    """The truth has the working choices and the replay duty, thinking or not."""
     query = {"options": json.dumps(options)}
     with httpx.Client(trust_env=False) as client:
-        told = client.get(f"{vendor_url}/_truth/{vendor}", params=query).json()
+        truth = client.get(f"{vendor_url}/_truth/{vendor}", params=query).json()
 
-    assert told["capabilities"]["tool_choice"] == choices
-    assert told["capabilities"]["reasoning_replay"] == replay
-    assert told["capabilities"]["parser"] is None
+    assert truth["capabilities"]["tool_choice"] == choices
+    assert truth["capabilities"]["reasoning_replay"] == replay
+    assert truth["capabilities"]["parser"] is None
 
 
 @pytest.mark.parametrize(
     ("vendor", "shape", "parser"),
     [("vllm-bare", "json_text", "hermes"), ("qwen-xml", "xml", "qwen_xml")],
 )
-def test_the_truth_about_a_server_that_leaks_names_its_text(
+def test_the_truth_about_a_leaking_server_names_its_text_format(
     vendor_url: str, vendor: str, shape: str, parser: str
 ) -> None:
-    """Settled on the parser that reads it."""
+    """The truth names the text format and the parser that recovers the calls."""
     with httpx.Client(trust_env=False) as client:
-        told = client.get(f"{vendor_url}/_truth/{vendor}").json()
+        truth = client.get(f"{vendor_url}/_truth/{vendor}").json()
 
-    assert told["capabilities"]["tool_call_format"] == shape
-    assert told["capabilities"]["parser"] == parser
-    assert told["metrics"]["leak"]["rate"] == 1
+    assert truth["capabilities"]["tool_call_format"] == shape
+    assert truth["capabilities"]["parser"] == parser
+    assert truth["metrics"]["leak"]["rate"] == 1
 
 
 def our_tools() -> tuple[ToolSpec, ...]:
@@ -253,7 +253,7 @@ def our_tools() -> tuple[ToolSpec, ...]:
 
 @pytest.mark.parametrize("spec", [s for s in SPECS if "leak" not in s.faults], ids=lambda s: s.name)
 def test_our_adapters_hold_the_conversation_with_every_vendor(vendor_url: str, spec: Spec) -> None:
-    """What was read goes back as it came, and no vendor refuses it."""
+    """Replies are replayed as they were read, and no vendor refuses them."""
     adapter, model = FORMATS[spec.format], next(iter(spec.models))
     turns: tuple[Turn, ...] = (Turn(Role.USER, (Text(PROMPT),)),)
     url = vendor_url + spec.mount + spec.path.replace("{model}", model)

@@ -43,7 +43,7 @@ def ask(sdk: openai.OpenAI, model: str = "sim-steady", **over: Any) -> Any:
 
 
 def test_the_official_sdk_reads_the_call(sdk: openai.OpenAI) -> None:
-    """The vendor answers a tool it has never seen, from the text alone, in OpenAI's shape."""
+    """The vendor calls an unknown tool from the prompt alone, in OpenAI's format."""
     completion = ask(sdk)
 
     choice = completion.choices[0]
@@ -85,7 +85,7 @@ def test_an_unknown_model_raises_the_sdks_own_error(sdk: openai.OpenAI) -> None:
 
 
 def test_the_open_vendor_needs_no_key(vendor_url: str) -> None:
-    """Local servers take any key."""
+    """Local servers accept any key."""
     with client(f"{vendor_url}/open/v1", "anything") as sdk:
         assert ask(sdk).choices[0].message.tool_calls
 
@@ -105,7 +105,7 @@ def test_the_open_vendor_needs_no_key(vendor_url: str) -> None:
 def test_a_request_that_openai_refuses_is_refused(
     sdk: openai.OpenAI, over: dict[str, Any], message: str
 ) -> None:
-    """The vendor is as strict as the one it stands for."""
+    """The vendor is as strict as the real one."""
     with pytest.raises(openai.BadRequestError, match=message):
         ask(sdk, **over)
 

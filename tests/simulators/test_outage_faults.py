@@ -16,13 +16,13 @@ from tests.simulators.fault_client import (
     HEADERS,
     ONE,
     FaultyVendor,
-    called,
     question,
+    read_calls,
 )
 
-every_format = pytest.mark.parametrize("form", EVERY_FORMAT)
+every_format = pytest.mark.parametrize("wire_format", EVERY_FORMAT)
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-OTHERS = [form for form in EVERY_FORMAT if form != "openai"]
+OTHERS = [wire_format for wire_format in EVERY_FORMAT if wire_format != "openai"]
 
 LIMITED: dict[str, Any] = {
     "openai": {
@@ -78,7 +78,7 @@ LOST: dict[str, tuple[str, str]] = {
     "gemini": ("Request had invalid authentication credentials.", "UNAUTHENTICATED"),
     "ollama": ("unauthorized", ""),
 }
-BESIDE = (
+METADATA_PATHS = (
     "/openai/v1/models",
     "/anthropic/v1/models",
     "/gemini/v1beta/models",
@@ -88,46 +88,48 @@ BESIDE = (
 )
 
 
-def ask(url: str, switches: str, form: str, *, stream: bool = False) -> httpx.Response:
-    return FaultyVendor(url, switches).ask(form, question(ONE), stream=stream)
+def ask(url: str, switches: str, wire_format: str, *, stream: bool = False) -> httpx.Response:
+    return FaultyVendor(url, switches).ask(wire_format, question(ONE), stream=stream)
 
 
-def error_of(form: str, answer: httpx.Response) -> ProviderError:
-    """What the answer amounts to for us."""
+def read_error(wire_format: str, answer: httpx.Response) -> ProviderError:
+    """The error that our library raises for an answer."""
     incoming = WireResponse(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
     with pytest.raises(ProviderError) as caught:
-        read_http_reply(FORMATS[form], incoming)
+        read_http_reply(FORMATS[wire_format], incoming)
     return caught.value
 
 
 @both_ways
 @every_format
-def test_a_rate_limit_says_when_to_come_back(vendor_url: str, form: str, stream: bool) -> None:
-    """429, Retry-After, and the vendor's own envelope, streamed or not."""
-    answer = ask(vendor_url, "rate-limit,value=7", form, stream=stream)
+def test_a_rate_limit_has_a_retry_after(vendor_url: str, wire_format: str, stream: bool) -> None:
+    """A rate limit is a 429 with Retry-After in the vendor's envelope, streamed or not."""
+    answer = ask(vendor_url, "rate-limit,value=7", wire_format, stream=stream)
 
     assert (answer.status_code, answer.headers["retry-after"]) == (429, "7")
     assert answer.headers["content-type"] == "application/json"
-    assert answer.json()["error"] == LIMITED[form]
-    error = error_of(form, answer)
+    assert answer.json()["error"] == LIMITED[wire_format]
+    error = read_error(wire_format, answer)
     assert isinstance(error, RateLimited)
     assert error.retry_after == 7
 
 
-def test_a_rate_limit_has_a_usual_wait(vendor_url: str) -> None:
-    """Two seconds; parts of a second are rounded up."""
+def test_a_rate_limit_has_a_default_wait(vendor_url: str) -> None:
+    """Retry-After defaults to two seconds; fractions are rounded up."""
     assert ask(vendor_url, "rate-limit", "openai").headers["retry-after"] == "2"
     assert ask(vendor_url, "rate-limit,value=0.2", "openai").headers["retry-after"] == "1"
 
 
-@pytest.mark.parametrize(("form", "status"), TROUBLE)
-def test_a_server_error_is_in_the_vendors_words(vendor_url: str, form: str, status: int) -> None:
-    """Type, status word and sentence are those of trouble, not of a bad request."""
-    answer = ask(vendor_url, f"server-error,value={status}", form)
+@pytest.mark.parametrize(("wire_format", "status"), TROUBLE)
+def test_a_server_error_has_the_vendors_message(
+    vendor_url: str, wire_format: str, status: int
+) -> None:
+    """Type, status and message are those of a server error, not of a bad request."""
+    answer = ask(vendor_url, f"server-error,value={status}", wire_format)
 
     assert answer.status_code == status
-    assert answer.json()["error"] == TROUBLE[form, status]
-    assert isinstance(error_of(form, answer), Overloaded)
+    assert answer.json()["error"] == TROUBLE[wire_format, status]
+    assert isinstance(read_error(wire_format, answer), Overloaded)
 
 
 @every_format
@@ -135,15 +137,15 @@ def test_a_server_error_is_in_the_vendors_words(vendor_url: str, form: str, stat
     ("status", "title"), [(502, "502 Bad Gateway"), (504, "504 Gateway Time-out")]
 )
 def test_a_gateway_error_is_a_proxys_page(
-    vendor_url: str, form: str, status: int, title: str
+    vendor_url: str, wire_format: str, status: int, title: str
 ) -> None:
     """The vendor never saw the request."""
-    answer = ask(vendor_url, f"server-error,value={status}", form)
+    answer = ask(vendor_url, f"server-error,value={status}", wire_format)
 
     assert (answer.status_code, answer.headers["server"]) == (status, "nginx")
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
     assert f"<center><h1>{title}</h1></center>" in answer.text
-    assert isinstance(error_of(form, answer), Overloaded)
+    assert isinstance(read_error(wire_format, answer), Overloaded)
 
 
 @pytest.mark.parametrize(
@@ -154,10 +156,10 @@ def test_a_gateway_error_is_a_proxys_page(
         ("llamacpp", "/llamacpp/v1/chat/completions", "service_unavailable_error"),
     ],
 )
-def test_every_envelope_calls_trouble_trouble(
+def test_every_envelope_has_the_type_of_a_server_error(
     vendor_url: str, vendor: str, path: str, kind: str
 ) -> None:
-    """Also where an envelope knows only bad requests."""
+    """Envelopes for bad requests also get the type of a server error."""
     answer = httpx.post(f"{vendor_url}/with/server-error,value=503{path}", json={}, trust_env=False)
 
     body = answer.json()
@@ -175,7 +177,7 @@ def test_every_envelope_calls_trouble_trouble(
     ],
 )
 def test_a_wrong_value_is_explained(vendor_url: str, switches: str, sentence: str) -> None:
-    """Switches are for people too."""
+    """The error explains which values are allowed."""
     answer = ask(vendor_url, switches, "openai")
 
     assert answer.status_code == 404
@@ -183,21 +185,19 @@ def test_a_wrong_value_is_explained(vendor_url: str, switches: str, sentence: st
 
 
 @every_format
-def test_a_vendor_that_is_down_answers_nothing(vendor_url: str, form: str) -> None:
-    """503 in its own envelope."""
-    answer = ask(vendor_url, "down", form)
+def test_a_vendor_that_is_down_answers_nothing(vendor_url: str, wire_format: str) -> None:
+    """A vendor that is down answers 503 in its own envelope."""
+    answer = ask(vendor_url, "down", wire_format)
 
     assert answer.status_code == 503
     assert answer.json()["error"]
-    assert isinstance(error_of(form, answer), Overloaded)
+    assert isinstance(read_error(wire_format, answer), Overloaded)
 
 
-@pytest.mark.parametrize("path", BESIDE)
+@pytest.mark.parametrize("path", METADATA_PATHS)
 @pytest.mark.parametrize(("fault", "status"), [("down", 503), ("auth-lost", 401)])
-def test_what_is_served_beside_answers_is_refused_too(
-    vendor_url: str, fault: str, status: int, path: str
-) -> None:
-    """Lists, versions and templates."""
+def test_metadata_is_refused_too(vendor_url: str, fault: str, status: int, path: str) -> None:
+    """Lists, versions and templates are refused as well."""
     answer = httpx.get(f"{vendor_url}/with/{fault}{path}", headers=HEADERS, trust_env=False)
 
     assert answer.status_code == status
@@ -206,38 +206,40 @@ def test_what_is_served_beside_answers_is_refused_too(
 
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/props", "/v1/models"])
 def test_a_server_is_loading_its_model(vendor_url: str, path: str) -> None:
-    """llama.cpp's own body, for everything."""
+    """Every request gets llama.cpp's loading error."""
     address = f"{vendor_url}/with/loading/llamacpp{path}"
     method = "POST" if "chat" in path else "GET"
     answer = httpx.request(method, address, json={}, trust_env=False)
 
     expected = {"message": "Loading model", "type": "unavailable_error", "code": 503}
     assert (answer.status_code, answer.json()) == (503, {"error": expected})
-    assert isinstance(error_of("openai", answer), Overloaded)
+    assert isinstance(read_error("openai", answer), Overloaded)
 
 
 @pytest.mark.parametrize("switches", ["loading", "base-resp"])
-@pytest.mark.parametrize("form", OTHERS)
-def test_other_formats_are_left_alone(vendor_url: str, switches: str, form: str) -> None:
-    """They have no such shape."""
-    assert called(FaultyVendor(vendor_url, switches).read(form, question(ONE))) == [ECHOED]
+@pytest.mark.parametrize("wire_format", OTHERS)
+def test_other_formats_are_unaffected(vendor_url: str, switches: str, wire_format: str) -> None:
+    """Formats without that error are unaffected."""
+    assert read_calls(
+        FaultyVendor(vendor_url, switches).read_reply(wire_format, question(ONE))
+    ) == [ECHOED]
 
 
 @both_ways
 @every_format
-def test_a_key_is_lost(vendor_url: str, form: str, stream: bool) -> None:
-    """401 in the vendor's words for a key that was right."""
-    answer = ask(vendor_url, "auth-lost", form, stream=stream)
+def test_a_key_is_lost(vendor_url: str, wire_format: str, stream: bool) -> None:
+    """A valid key gets 401 with the vendor's message."""
+    answer = ask(vendor_url, "auth-lost", wire_format, stream=stream)
 
-    said, word = LOST[form]
+    message, error_type = LOST[wire_format]
     assert answer.status_code == 401
-    assert said in answer.text
-    assert word in answer.text
-    assert isinstance(error_of(form, answer), AuthRejected)
+    assert message in answer.text
+    assert error_type in answer.text
+    assert isinstance(read_error(wire_format, answer), AuthRejected)
 
 
 def test_a_key_is_good_until_it_is_lost(vendor_url: str) -> None:
-    """The switch says from when on."""
+    """A key is valid until the switch takes effect."""
     assert ask(vendor_url, "auth-lost,from=1000000000", "openai").status_code == 200
 
 
@@ -245,37 +247,39 @@ def test_a_key_is_good_until_it_is_lost(vendor_url: str) -> None:
 @pytest.mark.parametrize(
     ("switches", "code"), [("base-resp", 1002), ("base-resp,value=1008", 1008)]
 )
-def test_an_error_stands_inside_a_success(
+def test_an_error_is_inside_a_success(
     vendor_url: str, switches: str, code: int, stream: bool
 ) -> None:
-    """MiniMax's field beside an answer without choices."""
+    """An answer without choices carries MiniMax's error field."""
     answer = ask(vendor_url, switches, "openai", stream=stream)
 
-    said = {1002: "rate limit", 1008: "insufficient balance"}[code]
+    message = {1002: "rate limit", 1008: "insufficient balance"}[code]
     body = json.loads(answer.text)
     assert answer.status_code == 200
     assert body["choices"] is None
-    assert body["base_resp"] == {"status_code": code, "status_msg": said}
-    assert said in error_of("openai", answer).message
+    assert body["base_resp"] == {"status_code": code, "status_msg": message}
+    assert message in read_error("openai", answer).message
 
 
 @both_ways
 @every_format
-def test_a_page_asks_to_sign_in(vendor_url: str, form: str, stream: bool) -> None:
-    """A captive portal answers for the vendor."""
-    answer = ask(vendor_url, "html", form, stream=stream)
+def test_a_sign_in_page_replaces_the_answer(
+    vendor_url: str, wire_format: str, stream: bool
+) -> None:
+    """A sign-in page arrives in place of the vendor's answer."""
+    answer = ask(vendor_url, "html", wire_format, stream=stream)
 
     assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert answer.text.startswith("<!doctype html>\n<html><head><title>Sign in</title>")
-    assert isinstance(error_of(form, answer), NotJSON)
+    assert isinstance(read_error(wire_format, answer), NotJSON)
 
 
 @both_ways
 @every_format
-def test_a_redirect_leads_elsewhere(vendor_url: str, form: str, stream: bool) -> None:
-    """307, so that a client that follows sends the question and the key again."""
-    answer = ask(vendor_url, "redirect", form, stream=stream)
+def test_a_redirect_leads_elsewhere(vendor_url: str, wire_format: str, stream: bool) -> None:
+    """The redirect is a 307, which makes a following client resend request and key."""
+    answer = ask(vendor_url, "redirect", wire_format, stream=stream)
 
     assert answer.status_code == 307
     assert answer.headers["location"] == "/hostile/landing/v1/chat/completions"
-    assert isinstance(error_of(form, answer), Redirected)
+    assert isinstance(read_error(wire_format, answer), Redirected)

@@ -17,12 +17,12 @@ import uvicorn
 
 from benchmarks.raw_http import Connection, request
 from benchmarks.simulators import PLAIN, question, streams
-from simulators.options import latency, speed
+from simulators.options import parse_latency, parse_speed
 from simulators.server import build_app
 from simulators.vendors.http_response import VendorResponse
-from tests.simulators.plugin import served
+from tests.simulators.plugin import serve_vendors
 
-LEAVING = 200
+LEAVING_CLIENTS = 200
 NEVER = (
     "stall",
     "endless",
@@ -33,15 +33,15 @@ NEVER = (
 )
 
 
-def port_of(url: str) -> int:
+def read_port(url: str) -> int:
     port = urlsplit(url).port
     assert port is not None
     return port
 
 
 @contextlib.asynccontextmanager
-async def in_this_loop() -> AsyncIterator[int]:
-    """The vendors over real HTTP, but in the loop of the test, so that its tasks can be counted."""
+async def serve_in_this_loop() -> AsyncIterator[int]:
+    """Serve the vendors over real HTTP in the test's own loop, to count its tasks."""
     config = uvicorn.Config(build_app(latency=(0, 0)), log_level="critical", lifespan="off")
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
@@ -53,53 +53,53 @@ async def in_this_loop() -> AsyncIterator[int]:
             await serving
 
 
-async def leave(port: int, switches: str, count: int) -> None:
-    """Ask for so many streams and hang up on each before it is over."""
+async def open_and_leave(port: int, switches: str, count: int) -> None:
+    """Open that many streams and close each before it ends."""
     data = request(f"/with/{switches}{PLAIN}", question(1, stream=True))
     async with contextlib.AsyncExitStack() as stack:
         opened = [await stack.enter_async_context(Connection(port)) for _ in range(count)]
         if switches.startswith("slow,"):
             for connection in opened:
                 connection.write(data)
-            return await until(lambda: sent_now() == count)
+            return await wait_until(lambda: count_open_answers() == count)
         heads = await asyncio.gather(*(connection.begin(data) for connection in opened))
         assert all(b" 200 " in head for head in heads)
 
 
-async def until(holds: Callable[[], bool]) -> None:
-    """Wait for it; what never holds is found by the time limit of the test."""
-    while not holds():
+async def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until the condition holds; the test's timeout is the limit."""
+    while not condition():
         await asyncio.sleep(0.05)
 
 
-def sent_now() -> int:
+def count_open_answers() -> int:
     gc.collect()
     return sum(isinstance(thing, VendorResponse) for thing in gc.get_objects())
 
 
 @pytest.mark.anyio
 async def test_five_hundred_streams_are_served_at_once(vendor_url: str) -> None:
-    """Each thinks for a second, each gets the answer to its own question."""
-    assert await streams(port_of(vendor_url), 500) == 500
+    """Each stream thinks for a second and gets the answer to its own question."""
+    assert await streams(read_port(vendor_url), 500) == 500
 
 
 @pytest.mark.anyio
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("switches", NEVER)
-async def test_nothing_is_kept_for_clients_that_leave(switches: str) -> None:
-    """No task and no answer outlives them, though none of the answers would ever end."""
-    async with in_this_loop() as port:
+async def test_nothing_is_kept_for_disconnected_clients(switches: str) -> None:
+    """No task and no answer survives a disconnect, although the answers never end."""
+    async with serve_in_this_loop() as port:
         before = len(asyncio.all_tasks())
 
-        await leave(port, switches, LEAVING)
+        await open_and_leave(port, switches, LEAVING_CLIENTS)
 
-        await until(lambda: len(asyncio.all_tasks()) <= before and not sent_now())
+        await wait_until(lambda: len(asyncio.all_tasks()) <= before and not count_open_answers())
 
 
 @pytest.mark.anyio
-async def test_answers_that_wait_hold_up_nobody(vendor_url: str) -> None:
-    """Twenty hang and twenty are endless while another is answered."""
-    port = port_of(vendor_url)
+async def test_hanging_answers_do_not_block_others(vendor_url: str) -> None:
+    """A request is answered while twenty answers hang and twenty are endless."""
+    port = read_port(vendor_url)
     async with contextlib.AsyncExitStack() as stack:
         for index in range(40):
             connection = await stack.enter_async_context(Connection(port))
@@ -111,10 +111,10 @@ async def test_answers_that_wait_hold_up_nobody(vendor_url: str) -> None:
     assert json.loads(answer.body)["choices"][0]["finish_reason"] == "tool_calls"
 
 
-def test_a_server_of_broken_answers_is_quiet() -> None:
-    """Breaking off is its trade: no log, no traceback."""
+def test_broken_answers_are_not_logged() -> None:
+    """Broken connections are intended, so they cause no log and no traceback."""
     with tempfile.TemporaryFile() as stderr:
-        with served(stderr=stderr) as (url, _):
+        with serve_vendors(stderr=stderr) as (url, _):
             for stream in (False, True):
                 with pytest.raises(httpx.RemoteProtocolError):
                     httpx.post(
@@ -122,14 +122,14 @@ def test_a_server_of_broken_answers_is_quiet() -> None:
                         json=question(1, stream=stream),
                         trust_env=False,
                     )
-            asyncio.run(leave(port_of(url), "endless", 1))
+            asyncio.run(open_and_leave(read_port(url), "endless", 1))
         stderr.seek(0)
         assert stderr.read() == b""
 
 
-def test_one_connection_carries_answers_of_every_kind(vendor_url: str) -> None:
-    """Whole ones tell their length, streams come in chunks, HEAD has no body; all keep it open."""
-    connection = http.client.HTTPConnection("127.0.0.1", port_of(vendor_url), timeout=20)
+def test_one_connection_serves_answers_of_every_kind(vendor_url: str) -> None:
+    """Whole answers, chunked streams and HEAD keep the connection open."""
+    connection = http.client.HTTPConnection("127.0.0.1", read_port(vendor_url), timeout=20)
     with contextlib.closing(connection):
         connection.request("POST", PLAIN, json.dumps(question(1)))
         whole = connection.getresponse()
@@ -149,31 +149,31 @@ def test_one_connection_carries_answers_of_every_kind(vendor_url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "meant"),
+    ("text", "expected"),
     [("0", (0, 0)), ("0.2", (0.2, 0.2)), ("0.1-0.3", (0.1, 0.3)), ("1-1", (1, 1))],
 )
-def test_a_latency_is_seconds_or_a_range(text: str, meant: tuple[float, float]) -> None:
-    """One number means the same each time."""
-    assert latency(text) == meant
+def test_a_latency_is_seconds_or_a_range(text: str, expected: tuple[float, float]) -> None:
+    """One number is a constant latency."""
+    assert parse_latency(text) == expected
 
 
 @pytest.mark.parametrize("text", ["", "-1", "3-1", "fast", "nan", "inf", "1-", "1-2-3"])
 def test_a_wrong_latency_is_explained(text: str) -> None:
-    """The message shows what would be right."""
+    """The message shows valid values."""
     with pytest.raises(argparse.ArgumentTypeError, match=r"give seconds such as 0\.2, or a range"):
-        latency(text)
+        parse_latency(text)
 
 
 @pytest.mark.parametrize("text", ["", "0", "-2", "fast", "nan", "inf"])
 def test_a_wrong_speed_is_explained(text: str) -> None:
-    """Time must go on."""
+    """Zero, negative and invalid speeds are refused with an example."""
     with pytest.raises(argparse.ArgumentTypeError, match="give a number above 0"):
-        speed(text)
+        parse_speed(text)
 
 
-def test_time_goes_as_fast_as_the_command_says() -> None:
-    """A day in the life of the vendors takes less than a second."""
-    with served("--speed", "1000000") as (url, _):
+def test_the_clock_runs_at_the_speed_of_the_option() -> None:
+    """With --speed 1000000 the clock passes a day in less than a second."""
+    with serve_vendors("--speed", "1000000") as (url, _):
         now = httpx.get(f"{url}/_clock", trust_env=False).json()["now"]
         while now < 86_400:
             now = httpx.get(f"{url}/_clock", trust_env=False).json()["now"]

@@ -1,4 +1,4 @@
-"""The small model does what is asked for, however the probes' questions are worded."""
+"""The simulated model does the same for every wording of the probes' questions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from probes.suite.two_turns import PROMPT
 from probes.target import Provider
 from tests.simulators.further_paraphrases import FURTHER
 from tests.simulators.model_client import Model
-from tests.simulators.paraphrases import WORDINGS, filled
+from tests.simulators.paraphrases import WORDINGS, fill_wording
 
 SEEDS = range(1, 2)
 SCHEMAS: Mapping[str, ToolSpec] = MappingProxyType(
@@ -69,24 +69,24 @@ def model(vendor_url: str, client: httpx.Client) -> Model:
     return Model(Provider.OPENAI, f"{vendor_url}/openai/v1", "sim-steady", client)
 
 
-def drawn(probe: str, seed: int) -> DrawnValues:
+def draw_values(probe: str, seed: int) -> DrawnValues:
     return PROBES[probe].draw(rng_for(seed, probe, 1))
 
 
-def calls(reply: Reply) -> list[tuple[str, dict[str, JSON]]]:
+def read_calls(reply: Reply) -> list[tuple[str, dict[str, JSON]]]:
     return [(call.name, dict(call.input)) for call in reply.calls]
 
 
-def as_text(*wanted: tuple[str, Mapping[str, JSON]]) -> list[str]:
-    """Calls in an order of their own, with True told apart from 1."""
-    return sorted(json.dumps(call, sort_keys=True) for call in wanted)
+def sort_calls(*read_calls: tuple[str, Mapping[str, JSON]]) -> list[str]:
+    """Calls in a fixed order, as text that distinguishes True from 1."""
+    return sorted(json.dumps(call, sort_keys=True) for call in read_calls)
 
 
-def written(arguments: Mapping[str, JSON]) -> str:
+def write_arguments(arguments: Mapping[str, JSON]) -> str:
     return json.dumps(arguments, ensure_ascii=False)
 
 
-def with_results(conversation: Conversation, reply: Reply, *bodies: Mapping[str, JSON]) -> None:
+def add_results(conversation: Conversation, reply: Reply, *bodies: Mapping[str, JSON]) -> None:
     conversation.add_reply(reply, HERE)
     conversation.add_results(
         ToolResult(call.id, json.dumps(body), bool(body.get("is_error")), call.name)
@@ -95,129 +95,129 @@ def with_results(conversation: Conversation, reply: Reply, *bodies: Mapping[str,
 
 
 def check_echo(model: Model, wording: str, seed: int) -> None:
-    values = drawn("format", seed).values
-    reply = model.ask(filled(wording, {"tool": "probe_echo", **values}), (PROBE_ECHO,))
-    assert calls(reply) == [("probe_echo", values)]
+    values = draw_values("format", seed).values
+    reply = model.ask(fill_wording(wording, {"tool": "probe_echo", **values}), (PROBE_ECHO,))
+    assert read_calls(reply) == [("probe_echo", values)]
 
 
 def check_schema(model: Model, wording: str, seed: int) -> None:
     for probe, tool in SCHEMAS.items():
-        values = drawn(probe, seed).values
+        values = draw_values(probe, seed).values
         check_arguments(model, wording, tool, values)
-    values = drawn("schema_nested", seed).values
+    values = draw_values("schema_nested", seed).values
     customer: Any = values["customer"]
     items: Any = values["items"]
     check_arguments(model, wording, PROBE_ORDER_LINE, {**customer, **items[0]})
 
 
 def check_arguments(model: Model, wording: str, tool: ToolSpec, values: Mapping[str, JSON]) -> None:
-    prompt = filled(wording, {"tool": tool.name, "arguments": written(values)})
+    prompt = fill_wording(wording, {"tool": tool.name, "arguments": write_arguments(values)})
     reply = model.ask(prompt, (tool,))
-    assert as_text(*calls(reply)) == as_text((tool.name, values))
+    assert sort_calls(*read_calls(reply)) == sort_calls((tool.name, values))
 
 
 def check_empty(model: Model, wording: str, seed: int) -> None:
-    reply = model.ask(filled(wording, {"tool": "probe_now"}), (PROBE_NOW,))
-    assert calls(reply) == [("probe_now", {})]
+    reply = model.ask(fill_wording(wording, {"tool": "probe_now"}), (PROBE_NOW,))
+    assert read_calls(reply) == [("probe_now", {})]
 
 
 def check_silence(model: Model, wording: str, seed: int) -> None:
     for probe in ("no_call_wanted", "tag_in_text"):
-        values = drawn(probe, seed).values
-        reply = model.ask(filled(wording, values), BOTH)
-        assert calls(reply) == []
+        values = draw_values(probe, seed).values
+        reply = model.ask(fill_wording(wording, values), BOTH)
+        assert read_calls(reply) == []
         assert str(values["text"]) in (reply.text or "")
 
 
 def check_round_trip(model: Model, wording: str, seed: int) -> None:
-    values = drawn("round_trip", seed).values
-    wanted = {name: values[name] for name in ("message", "tag")}
-    conversation = start_conversation(filled(wording, {"tool": "probe_echo", **wanted}))
+    values = draw_values("round_trip", seed).values
+    arguments = {name: values[name] for name in ("message", "tag")}
+    conversation = start_conversation(fill_wording(wording, {"tool": "probe_echo", **arguments}))
     reply = model.ask(conversation, (PROBE_ECHO,))
-    assert calls(reply) == [("probe_echo", wanted)]
+    assert read_calls(reply) == [("probe_echo", arguments)]
     check_nonce(model, conversation, reply, str(values["nonce"]))
 
 
 def check_nonce(model: Model, conversation: Conversation, reply: Reply, nonce: str) -> None:
-    with_results(conversation, reply, {"ok": True, "nonce": nonce})
+    add_results(conversation, reply, {"ok": True, "nonce": nonce})
     answer = model.ask(conversation, BOTH)
-    assert calls(answer) == []
+    assert read_calls(answer) == []
     assert nonce in (answer.text or "")
 
 
 def check_parallel(model: Model, wording: str, seed: int) -> None:
     for probe in ("parallel_mixed", "parallel_same"):
-        wanted: Any = drawn(probe, seed).values["calls"]
-        prompt = filled(wording, pair(wanted))
+        expected: Any = draw_values(probe, seed).values["calls"]
+        prompt = fill_wording(wording, fill_pair(expected))
         reply = model.ask(prompt, BOTH)
-        assert as_text(*calls(reply)) == as_text(*map(tuple, wanted))
+        assert sort_calls(*read_calls(reply)) == sort_calls(*map(tuple, expected))
         if model.provider is Provider.OPENAI:
             assert len(model.ask(prompt, BOTH, parallel=False).calls) == 1
 
 
-def pair(wanted: Any) -> dict[str, str]:
-    (first, one), (second, other) = wanted
+def fill_pair(two_calls: Any) -> dict[str, str]:
+    (first, one), (second, other) = two_calls
     return {
         "first": first,
-        "first_arguments": written(one),
+        "first_arguments": write_arguments(one),
         "second": second,
-        "second_arguments": written(other),
+        "second_arguments": write_arguments(other),
     }
 
 
 def check_streaming(model: Model, wording: str, seed: int) -> None:
-    values: Any = drawn("streaming", seed).values
-    shown = {f"{name}_arguments": written(values[name]) for name in ("echo", "add")}
-    prompt = filled(wording, {"echo": "probe_echo", "add": "probe_add", **shown})
-    wanted = as_text(("probe_echo", values["echo"]), ("probe_add", values["add"]))
-    assert as_text(*calls(model.ask(prompt, BOTH))) == wanted
-    assert as_text(*calls(model.ask(prompt, BOTH, stream=True))) == wanted
+    values: Any = draw_values("streaming", seed).values
+    arguments = {f"{name}_arguments": write_arguments(values[name]) for name in ("echo", "add")}
+    prompt = fill_wording(wording, {"echo": "probe_echo", "add": "probe_add", **arguments})
+    expected = sort_calls(("probe_echo", values["echo"]), ("probe_add", values["add"]))
+    assert sort_calls(*read_calls(model.ask(prompt, BOTH))) == expected
+    assert sort_calls(*read_calls(model.ask(prompt, BOTH, stream=True))) == expected
 
 
 def check_error_repair(model: Model, wording: str, seed: int) -> None:
-    values = drawn("error_repair", seed).values
-    conversation = start_conversation(filled(wording, {"tool": "probe_fail_once", **values}))
+    values = draw_values("error_repair", seed).values
+    conversation = start_conversation(fill_wording(wording, {"tool": "probe_fail_once", **values}))
     reply = model.ask(conversation, (PROBE_FAIL_ONCE,))
-    assert calls(reply) == [("probe_fail_once", values)]
-    with_results(conversation, reply, ERROR)
+    assert read_calls(reply) == [("probe_fail_once", values)]
+    add_results(conversation, reply, ERROR)
     (corrected,) = model.ask(conversation, (PROBE_FAIL_ONCE,)).calls
     assert str(corrected.input["path"]).startswith(SAFE)
 
 
 def check_adding(model: Model, wording: str, seed: int) -> None:
     for greeted in (False, True):
-        values = drawn("closure", seed).values
+        values = draw_values("closure", seed).values
         conversation = Conversation()
         if greeted:
             conversation.add_user(GREETING)
             conversation.add_reply(Reply((Text(GREETED),), Stop.END), HERE)
-        conversation.add_user(filled(wording, {"tool": "probe_add", **values}))
+        conversation.add_user(fill_wording(wording, {"tool": "probe_add", **values}))
         reply = model.ask(conversation, BOTH)
-        assert calls(reply) == [("probe_add", {"a": values["a"], "b": values["b"]})]
+        assert read_calls(reply) == [("probe_add", {"a": values["a"], "b": values["b"]})]
         check_nonce(model, conversation, reply, str(values["nonce"]))
 
 
 def check_next(model: Model, wording: str, seed: int) -> None:
-    values = drawn("reasoning_replay", seed).values
+    values = draw_values("reasoning_replay", seed).values
     conversation = start_conversation(PROMPT.format(tool="probe_add", **values))
-    with_results(conversation, model.ask(conversation, BOTH), {"nonce": values["nonce"]})
+    add_results(conversation, model.ask(conversation, BOTH), {"nonce": values["nonce"]})
     conversation.add_reply(model.ask(conversation, BOTH), HERE)
-    conversation.add_user(filled(wording, {"tool": "probe_echo", **values}))
+    conversation.add_user(fill_wording(wording, {"tool": "probe_echo", **values}))
     reply = model.ask(conversation, BOTH)
-    assert calls(reply) == [
+    assert read_calls(reply) == [
         ("probe_echo", {"message": values["message"], "tag": values["tag"]}),
     ]
 
 
 def check_calling(model: Model, wording: str, seed: int) -> None:
-    values = drawn("tool_choice", seed).values
-    prompt = filled(wording, {"tool": "probe_echo", **values})
-    assert calls(model.ask(prompt, BOTH, choice=AUTO)) == [("probe_echo", values)]
-    assert calls(model.ask(prompt, BOTH, choice=NONE)) == []
+    values = draw_values("tool_choice", seed).values
+    prompt = fill_wording(wording, {"tool": "probe_echo", **values})
+    assert read_calls(model.ask(prompt, BOTH, choice=AUTO)) == [("probe_echo", values)]
+    assert read_calls(model.ask(prompt, BOTH, choice=NONE)) == []
 
 
 def check_word(model: Model, wording: str, seed: int) -> None:
-    prompt = filled(wording, drawn("tool_choice", seed).values)
+    prompt = fill_wording(wording, draw_values("tool_choice", seed).values)
     check_greeting(model, prompt, seed)
     assert model.ask(prompt, BOTH, choice=REQUIRED).calls
     named = model.ask(prompt, BOTH, choice=ToolChoice("named", "probe_add"))
@@ -226,7 +226,7 @@ def check_word(model: Model, wording: str, seed: int) -> None:
 
 def check_greeting(model: Model, wording: str, seed: int) -> None:
     reply = model.ask(wording, BOTH)
-    assert calls(reply) == []
+    assert read_calls(reply) == []
     assert reply.text
 
 
@@ -249,26 +249,28 @@ CHECKS: Mapping[str, Callable[[Model, str, int], None]] = MappingProxyType(
 )
 
 
-def cases(wordings: Mapping[str, tuple[str, ...]]) -> list[Any]:
+def build_cases(wordings: Mapping[str, tuple[str, ...]]) -> list[Any]:
     return [
         pytest.param(group, wording, id=f"{group}-{number}")
-        for group, worded in wordings.items()
-        for number, wording in enumerate(worded, 1)
+        for group, group_wordings in wordings.items()
+        for number, wording in enumerate(group_wordings, 1)
     ]
 
 
-@pytest.mark.parametrize(("group", "wording"), cases(WORDINGS))
+@pytest.mark.parametrize(("group", "wording"), build_cases(WORDINGS))
 def test_every_wording_of_a_question_gets_the_right_behaviour(
     model: Model, group: str, wording: str
 ) -> None:
-    """Ten people would ask the same in ten ways; the model does the same."""
+    """Ten wordings of one question lead to the same behaviour."""
     for seed in SEEDS:
         CHECKS[group](model, wording, seed)
 
 
-@pytest.mark.parametrize(("group", "wording"), cases(FURTHER))
-def test_ten_further_wordings_get_it_as_well(model: Model, group: str, wording: str) -> None:
-    """The model reads what is asked, and not the questions it has seen."""
+@pytest.mark.parametrize(("group", "wording"), build_cases(FURTHER))
+def test_ten_further_wordings_get_the_right_behaviour(
+    model: Model, group: str, wording: str
+) -> None:
+    """The model understands wordings that it was not built for."""
     for seed in SEEDS:
         CHECKS[group](model, wording, seed)
 
@@ -285,18 +287,18 @@ OTHERS = {
 def test_other_formats_get_the_same_behaviour(
     vendor_url: str, client: httpx.Client, path: str, number: int
 ) -> None:
-    """Wording and wire format have nothing to do with each other; nor has thinking."""
+    """The behaviour depends neither on the wire format nor on thinking."""
     provider, name = OTHERS[path]
     model = Model(provider, f"{vendor_url}{path}", name, client)
-    # Where thinking excludes a forced choice, there is nothing to be seen.
-    left_out = {"word_of_the_day"} if provider is Provider.DEEPSEEK else set()
+    # Thinking excludes a forced choice there.
+    excluded = {"word_of_the_day"} if provider is Provider.DEEPSEEK else set()
 
-    for group in WORDINGS.keys() - left_out:
+    for group in WORDINGS.keys() - excluded:
         CHECKS[group](model, WORDINGS[group][number], 1)
 
 
 def test_every_question_has_ten_wordings_and_ten_more() -> None:
-    """Nobody is counted twice."""
+    """Every question has twenty different wordings."""
     assert WORDINGS.keys() == FURTHER.keys() == CHECKS.keys()
     for group, wordings in WORDINGS.items():
         assert len({*wordings, *FURTHER[group]}) == 20

@@ -20,9 +20,9 @@ from tests.simulators.fault_client import (
     ONE,
     TWO,
     FaultyVendor,
-    called,
-    frames,
     question,
+    read_calls,
+    read_frames,
 )
 
 PROSE = "Of course. I would use probe_echo for that and tell you what comes back."
@@ -36,8 +36,8 @@ every_format = pytest.mark.parametrize("format", EVERY_FORMAT)
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 
 
-def refusal(vendor_url: str, name: str, vendor: str, *, stream: bool) -> tuple[Any, Refused]:
-    """The body of an error answer, and what our library takes it for."""
+def read_refusal(vendor_url: str, name: str, vendor: str, *, stream: bool) -> tuple[Any, Refused]:
+    """The body of an error answer, and the error that our library raises for it."""
     answer = FaultyVendor(vendor_url, name).ask(vendor, question(ONE), stream=stream)
     incoming = WireResponse(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
     with pytest.raises(ProviderError) as caught:
@@ -50,11 +50,11 @@ def refusal(vendor_url: str, name: str, vendor: str, *, stream: bool) -> tuple[A
 @both_ways
 @every_format
 @pytest.mark.parametrize(("name", "text"), [("prose", PROSE), ("refuses", REFUSAL)])
-def test_words_stand_where_a_call_is_owed(
+def test_text_replaces_a_call(
     name: str, text: str, format: str, stream: bool, vendor_url: str
 ) -> None:
-    """A text, no call, and a plain stop."""
-    reply = FaultyVendor(vendor_url, name).read(format, question(ONE), stream=stream)
+    """The answer is a text without a call, with a normal stop."""
+    reply = FaultyVendor(vendor_url, name).read_reply(format, question(ONE), stream=stream)
 
     assert reply.text == text
     assert not reply.calls
@@ -62,8 +62,8 @@ def test_words_stand_where_a_call_is_owed(
 
 
 def test_prose_is_the_content_of_a_plain_answer(vendor_url: str) -> None:
-    """As a client of Chat Completions sees it."""
-    choice = FaultyVendor(vendor_url, "prose").whole("openai", question(TWO))["choices"][0]
+    """In Chat Completions the text is the content of a normal answer."""
+    choice = FaultyVendor(vendor_url, "prose").read_body("openai", question(TWO))["choices"][0]
 
     assert choice["finish_reason"] == "stop"
     assert choice["message"]["content"] == PROSE.replace("probe_echo", "probe_echo and probe_add")
@@ -81,11 +81,11 @@ EMPTY: dict[str, Any] = {
 
 @every_format
 def test_an_empty_answer_has_nothing_in_it(format: str, vendor_url: str) -> None:
-    """Neither text nor a call, whole or streamed."""
-    bent = FaultyVendor(vendor_url, "empty")
-    streamed = bent.read(format, question(ONE), stream=True)
+    """The answer has neither text nor a call, whole or streamed."""
+    faulty = FaultyVendor(vendor_url, "empty")
+    streamed = faulty.read_reply(format, question(ONE), stream=True)
 
-    assert EMPTY[format](bent.whole(format, question(ONE)))
+    assert EMPTY[format](faulty.read_body(format, question(ONE)))
     assert not streamed.text
     assert not streamed.calls
     assert not streamed.broken
@@ -95,8 +95,10 @@ def test_an_empty_answer_has_nothing_in_it(format: str, vendor_url: str) -> None
 @both_ways
 @every_format
 def test_reasoning_can_be_all_there_is(format: str, stream: bool, vendor_url: str) -> None:
-    """A thought, then a plain stop."""
-    reply = FaultyVendor(vendor_url, "reasoning-only").read(format, question(ONE), stream=stream)
+    """The answer is only reasoning, with a normal stop."""
+    reply = FaultyVendor(vendor_url, "reasoning-only").read_reply(
+        format, question(ONE), stream=stream
+    )
 
     assert reply.reasoning == "The user wants something done. I should use probe_echo."
     assert not reply.text
@@ -104,9 +106,11 @@ def test_reasoning_can_be_all_there_is(format: str, stream: bool, vendor_url: st
     assert reply.stop is Stop.END
 
 
-def test_reasoning_alone_stands_in_its_field(vendor_url: str) -> None:
-    """The content is there and empty."""
-    choice = FaultyVendor(vendor_url, "reasoning-only").whole("openai", question(ONE))["choices"][0]
+def test_reasoning_alone_is_in_its_field(vendor_url: str) -> None:
+    """The content field is present and empty."""
+    choice = FaultyVendor(vendor_url, "reasoning-only").read_body("openai", question(ONE))[
+        "choices"
+    ][0]
 
     assert choice["message"]["content"] == ""
     assert choice["message"]["reasoning_content"].startswith("The user wants")
@@ -115,24 +119,26 @@ def test_reasoning_alone_stands_in_its_field(vendor_url: str) -> None:
 
 @both_ways
 def test_a_text_ends_where_it_mentions_a_tag(stream: bool, vendor_url: str) -> None:
-    """Z26: the rest of the text is lost without a sign."""
-    asked = question("Reply with exactly: 'write <tool_call> first'")
-    reply = FaultyVendor(vendor_url, "cuts-at-tag").read("openai", asked, stream=stream)
+    """Z26: the rest of the text is silently lost."""
+    call = question("Reply with exactly: 'write <tool_call> first'")
+    reply = FaultyVendor(vendor_url, "cuts-at-tag").read_reply("openai", call, stream=stream)
 
     assert reply.text == "write "
     assert reply.stop_raw == "stop"
 
 
 def test_calls_pass_where_texts_are_cut(vendor_url: str) -> None:
-    """The lexer only cuts text."""
-    assert called(FaultyVendor(vendor_url, "cuts-at-tag").read("openai", question(ONE))) == [ECHOED]
+    """Only text is cut, not calls."""
+    assert read_calls(
+        FaultyVendor(vendor_url, "cuts-at-tag").read_reply("openai", question(ONE))
+    ) == [ECHOED]
 
 
 def test_a_finish_reason_can_promise_calls_that_are_not_there(vendor_url: str) -> None:
-    """Z17, in both formats that have a word for it."""
-    bent = FaultyVendor(vendor_url, "phantom-finish")
-    choice = bent.whole("openai", question(TWO))["choices"][0]
-    message = bent.whole("anthropic", question(TWO))
+    """Z17: a finish reason for calls without any, in both formats that have one."""
+    faulty = FaultyVendor(vendor_url, "phantom-finish")
+    choice = faulty.read_body("openai", question(TWO))["choices"][0]
+    message = faulty.read_body("anthropic", question(TWO))
 
     assert choice["finish_reason"] == "tool_calls"
     assert choice["message"]["content"] == ""
@@ -142,10 +148,10 @@ def test_a_finish_reason_can_promise_calls_that_are_not_there(vendor_url: str) -
 
 
 def test_a_stream_can_promise_calls_that_are_not_there(vendor_url: str) -> None:
-    """Z17: no piece of a call comes before the end that announces it."""
-    bent = FaultyVendor(vendor_url, "phantom-finish")
-    chat = frames(bent.ask("openai", question(TWO), stream=True))
-    claude = frames(bent.ask("anthropic", question(TWO), stream=True))
+    """Z17: no piece of a call precedes the finish reason for calls."""
+    faulty = FaultyVendor(vendor_url, "phantom-finish")
+    chat = read_frames(faulty.ask("openai", question(TWO), stream=True))
+    claude = read_frames(faulty.ask("anthropic", question(TWO), stream=True))
 
     assert not any("tool_calls" in frame["choices"][0]["delta"] for frame in chat)
     assert chat[-1]["choices"][0]["finish_reason"] == "tool_calls"
@@ -156,8 +162,10 @@ def test_a_stream_can_promise_calls_that_are_not_there(vendor_url: str) -> None:
 @both_ways
 @pytest.mark.parametrize("format", ["openai", "anthropic"])
 def test_a_phantom_is_read_as_no_call(format: str, stream: bool, vendor_url: str) -> None:
-    """The calls count, not the word, and the bend of the format is noted."""
-    reply = FaultyVendor(vendor_url, "phantom-finish").read(format, question(ONE), stream=stream)
+    """The reader relies on the calls, not the finish reason, and notes the deviation."""
+    reply = FaultyVendor(vendor_url, "phantom-finish").read_reply(
+        format, question(ONE), stream=stream
+    )
 
     assert not reply.calls
     assert reply.stop is Stop.END
@@ -169,30 +177,32 @@ def test_a_phantom_is_read_as_no_call(format: str, stream: bool, vendor_url: str
 def test_formats_without_a_word_for_calls_have_no_phantom(
     format: str, stream: bool, vendor_url: str
 ) -> None:
-    """The switch leaves them alone."""
-    reply = FaultyVendor(vendor_url, "phantom-finish").read(format, question(ONE), stream=stream)
+    """Formats without a finish reason for calls are unaffected."""
+    reply = FaultyVendor(vendor_url, "phantom-finish").read_reply(
+        format, question(ONE), stream=stream
+    )
 
-    assert called(reply) == [ECHOED]
+    assert read_calls(reply) == [ECHOED]
 
 
 @both_ways
-def test_gemini_disowns_its_own_call(stream: bool, vendor_url: str) -> None:
-    """Z14: an empty candidate with a finish reason of its own."""
-    bent = FaultyVendor(vendor_url, "malformed-call")
-    answer = bent.ask("gemini", question(ONE), stream=stream)
-    body = frames(answer)[-1] if stream else answer.json()
+def test_gemini_reports_its_own_call_as_malformed(stream: bool, vendor_url: str) -> None:
+    """Z14: the candidate is empty, with a special finish reason."""
+    faulty = FaultyVendor(vendor_url, "malformed-call")
+    answer = faulty.ask("gemini", question(ONE), stream=stream)
+    body = read_frames(answer)[-1] if stream else answer.json()
     candidate = body["candidates"][0]
 
     assert candidate["finishReason"] == "MALFORMED_FUNCTION_CALL"
     assert candidate["content"]["parts"] == []
-    assert bent.read("gemini", question(ONE), stream=stream).stop is Stop.MALFORMED_CALL
+    assert faulty.read_reply("gemini", question(ONE), stream=stream).stop is Stop.MALFORMED_CALL
 
 
 def test_ollama_ends_a_stream_with_the_call_it_could_not_parse(vendor_url: str) -> None:
-    """Z45: a line with an error after the head of a good answer."""
-    bent = FaultyVendor(vendor_url, "malformed-call")
-    last = frames(bent.ask("ollama", question(ONE), stream=True))[-1]
-    reply = bent.read("ollama", question(ONE), stream=True)
+    """Z45: the stream of a 200 answer ends with an error line."""
+    faulty = FaultyVendor(vendor_url, "malformed-call")
+    last = read_frames(faulty.ask("ollama", question(ONE), stream=True))[-1]
+    reply = faulty.read_reply("ollama", question(ONE), stream=True)
 
     assert set(last) == {"error"}
     assert last["error"].startswith('error parsing tool call: raw=\'{"message"')
@@ -204,8 +214,10 @@ def test_ollama_ends_a_stream_with_the_call_it_could_not_parse(vendor_url: str) 
 def test_a_malformed_call_is_an_empty_answer_elsewhere(
     format: str, stream: bool, vendor_url: str
 ) -> None:
-    """Z14 behind a layer that maps the finish reason to a plain stop."""
-    reply = FaultyVendor(vendor_url, "malformed-call").read(format, question(ONE), stream=stream)
+    """Z14: a layer in between maps the finish reason to a normal stop."""
+    reply = FaultyVendor(vendor_url, "malformed-call").read_reply(
+        format, question(ONE), stream=stream
+    )
 
     assert not reply.text
     assert not reply.calls
@@ -243,8 +255,8 @@ HALF: dict[str, tuple[str, Any]] = {
 
 @every_format
 def test_the_token_limit_ends_an_answer_inside_a_call(format: str, vendor_url: str) -> None:
-    """Half of the arguments: of their text, or of their object."""
-    body = FaultyVendor(vendor_url, "truncated").whole(format, question(TWO))
+    """Half of the arguments arrive: of their text, or of their object."""
+    body = FaultyVendor(vendor_url, "truncated").read_body(format, question(TWO))
 
     assert TRUNCATED[format](body) == HALF[format]
 
@@ -254,8 +266,8 @@ def test_the_token_limit_ends_an_answer_inside_a_call(format: str, vendor_url: s
 def test_a_truncated_call_is_never_read_as_a_call(
     format: str, stream: bool, vendor_url: str
 ) -> None:
-    """One call that is cut off, and nothing behind it."""
-    reply = FaultyVendor(vendor_url, "truncated").read(format, question(TWO), stream=stream)
+    """The reply has one truncated call and nothing after it."""
+    reply = FaultyVendor(vendor_url, "truncated").read_reply(format, question(TWO), stream=stream)
 
     assert not reply.calls
     assert [call.kind for call in reply.broken] == [Breakage.TRUNCATED_CALL]
@@ -263,10 +275,10 @@ def test_a_truncated_call_is_never_read_as_a_call(
 
 
 def test_streams_of_a_truncated_call_end_inside_its_json(vendor_url: str) -> None:
-    """The pieces together are the beginning of the arguments."""
-    bent = FaultyVendor(vendor_url, "truncated")
-    chat = frames(bent.ask("openai", question(ONE), stream=True))
-    claude = frames(bent.ask("anthropic", question(ONE), stream=True))
+    """The concatenated pieces are the start of the arguments."""
+    faulty = FaultyVendor(vendor_url, "truncated")
+    chat = read_frames(faulty.ask("openai", question(ONE), stream=True))
+    claude = read_frames(faulty.ask("anthropic", question(ONE), stream=True))
     calls = [c for f in chat for c in f["choices"][0]["delta"].get("tool_calls", [])]
     deltas = [f["delta"].get("partial_json", "") for f in claude if "delta" in f]
 
@@ -281,8 +293,8 @@ def test_streams_of_a_truncated_call_end_inside_its_json(vendor_url: str) -> Non
 def test_ollama_fails_on_the_call_of_its_own_model(
     name: str, text: str, stream: bool, vendor_url: str
 ) -> None:
-    """Z45 and Z46: a 500 whose text says what could not be parsed."""
-    body, error = refusal(vendor_url, name, "ollama", stream=stream)
+    """Z45 and Z46: the message of the 500 quotes the parse error."""
+    body, error = read_refusal(vendor_url, name, "ollama", stream=stream)
 
     assert body == {"error": text}
     assert error.kind is FindingKind.SERVER_PARSE
@@ -295,8 +307,8 @@ def test_ollama_fails_on_the_call_of_its_own_model(
 def test_ollama_wraps_the_failure_for_clients_of_chat_completions(
     name: str, text: str, stream: bool, vendor_url: str
 ) -> None:
-    """The envelope of its /v1 path."""
-    body, error = refusal(vendor_url, name, "openai", stream=stream)
+    """On its /v1 path Ollama wraps the error in OpenAI's envelope."""
+    body, error = read_refusal(vendor_url, name, "openai", stream=stream)
 
     assert body == {
         "error": {"message": text, "type": "api_error", "param": None, "code": None},
@@ -307,29 +319,30 @@ def test_ollama_wraps_the_failure_for_clients_of_chat_completions(
 @pytest.mark.parametrize("name", ["server-parse", "server-parse-end"])
 @pytest.mark.parametrize("format", ["anthropic", "openai_responses", "gemini"])
 def test_other_servers_parse_their_calls(name: str, format: str, vendor_url: str) -> None:
-    """The failure is one of Ollama's."""
-    assert called(FaultyVendor(vendor_url, name).read(format, question(ONE))) == [ECHOED]
+    """Only Ollama fails to parse its calls."""
+    assert read_calls(FaultyVendor(vendor_url, name).read_reply(format, question(ONE))) == [ECHOED]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_an_answer_that_owes_no_call_stays_as_it_is(fault: Fault, vendor_url: str) -> None:
-    """Faults of this family change what stands for a call."""
+def test_an_answer_without_calls_is_unchanged(fault: Fault, vendor_url: str) -> None:
+    """Faults of this family change only answers with calls."""
     assert (
-        FaultyVendor(vendor_url, fault.name).read("openai", question(CHAT)).text == "good morning"
+        FaultyVendor(vendor_url, fault.name).read_reply("openai", question(CHAT)).text
+        == "good morning"
     )
 
 
-def test_reasoning_before_a_call_can_be_empty_and_is_not_absent(vendor_url: str) -> None:
-    """Z05: the field is there with nothing in it, and must come back that way."""
+def test_reasoning_before_a_call_can_be_present_and_empty(vendor_url: str) -> None:
+    """Z05: the reasoning field is present and empty."""
     tool = {"type": "function", "function": {"name": "probe_ping", "parameters": {}}}
-    asked = {
+    request = {
         "model": "sim-v4",
         "messages": [{"role": "user", "content": "Call the tool probe_ping once."}],
         "tools": [tool],
     }
     url = f"{vendor_url}/with/empty-reasoning/deepseek/v1/chat/completions"
     key = {"authorization": "Bearer sim-test"}
-    body: Any = httpx.post(url, json=asked, headers=key, trust_env=False).json()
+    body: Any = httpx.post(url, json=request, headers=key, trust_env=False).json()
 
     message = body["choices"][0]["message"]
     assert message["reasoning_content"] == ""

@@ -13,16 +13,16 @@ from tests.simulators.raw_requests import (
     TOOLS,
     USER,
     chat,
+    classify_refusal,
     error_message,
-    meaning,
     post,
 )
 
 NAMED = {"type": "function", "function": {"name": "f"}}
-UNREAD = "Failed to deserialize the JSON body into the target type: "
+SERDE = "Failed to deserialize the JSON body into the target type: "
 Case = tuple[str, str, dict[str, Any], str, str]
 
-# Switches, vendor, request, the whole text, and what it means.
+# Switches, vendor, request, the whole message, and the kind of refusal.
 REFUSED: list[Case] = [
     (
         "forced-choice-refused",
@@ -71,7 +71,7 @@ REFUSED: list[Case] = [
         "no-developer-role",
         "openai",
         chat(USER, {"role": "developer", "content": "d"}),
-        f"{UNREAD}messages[1].role: unknown variant `developer`, expected one of `system`, `user`, "
+        f"{SERDE}messages[1].role: unknown variant `developer`, expected one of `system`, `user`, "
         "`assistant`, `tool`, `latest_reminder` at line 1 column 84",
         "role_refused",
     ),
@@ -79,7 +79,7 @@ REFUSED: list[Case] = [
         "function-tools-only",
         "openai",
         chat(USER, tools=[FUNCTION, {"type": "namespace"}]),
-        f"{UNREAD}tools[1].type: unknown variant `namespace`, expected `function` at line 1 column "
+        f"{SERDE}tools[1].type: unknown variant `namespace`, expected `function` at line 1 column "
         "169",
         "schema_refused",
     ),
@@ -108,7 +108,7 @@ REFUSED: list[Case] = [
         "effort-refused",
         "openai",
         chat(USER, reasoning_effort="xhigh"),
-        f"{UNREAD}reasoning_effort: unknown variant `xhigh`, expected one of `none`, `minimal`, "
+        f"{SERDE}reasoning_effort: unknown variant `xhigh`, expected one of `none`, `minimal`, "
         "`low`, `medium`, `high` at line 1 column 92",
         "provider_error",
     ),
@@ -144,8 +144,8 @@ REFUSED: list[Case] = [
         "param_unknown",
     ),
 ]
-# The nearest requests that the same switches let through.
-TAKEN: list[tuple[str, str, dict[str, Any]]] = [
+# The most similar requests that the same switches accept.
+ACCEPTED: list[tuple[str, str, dict[str, Any]]] = [
     ("forced-choice-refused", "openai", chat(USER, **TOOLS, tool_choice="auto")),
     ("forced-choice-refused,value=1", "openai", chat(USER, **TOOLS, tool_choice="none")),
     ("forced-choice-refused", "anthropic", chat(USER, **CLAUDE_TOOLS)),
@@ -161,31 +161,31 @@ TAKEN: list[tuple[str, str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("case", REFUSED, ids=lambda case: f"{case[0]}-{case[1]}")
-def test_a_request_is_refused_in_the_vendors_words(vendor_url: str, case: Case) -> None:
-    """The whole text stands in the vendor's envelope, and means to us what it should."""
+def test_a_request_is_refused_with_the_vendors_message(vendor_url: str, case: Case) -> None:
+    """The vendor's envelope has the whole message, and our classifier recognises it."""
     switches, vendor, body, text, kind = case
     answer = post(vendor_url, switches, vendor, body)
 
     assert (answer.status_code, error_message(answer)) == (400, text)
-    assert meaning(vendor, answer) == kind
+    assert classify_refusal(vendor, answer) == kind
 
 
-@pytest.mark.parametrize(("switches", "vendor", "body"), TAKEN)
-def test_the_nearest_right_request_is_taken(
+@pytest.mark.parametrize(("switches", "vendor", "body"), ACCEPTED)
+def test_a_similar_valid_request_is_accepted(
     vendor_url: str, switches: str, vendor: str, body: dict[str, Any]
 ) -> None:
-    """A refusal is for its reason and no other."""
+    """A refusal applies only to its own reason."""
     answer = post(vendor_url, switches, vendor, body)
 
     assert answer.status_code == 200, answer.text
 
 
-def test_every_refusal_is_shown_here() -> None:
-    """A fault that is added is also tried."""
+def test_every_refusal_is_covered() -> None:
+    """Every fault of the family is covered here."""
     names = {fault.name for fault in request_refusals.FAULTS}
 
-    shown = {switches.partition(",")[0] for switches, *_ in REFUSED}
-    assert shown | {"relay-wrapped"} == names
+    covered = {switches.partition(",")[0] for switches, *_ in REFUSED}
+    assert covered | {"relay-wrapped"} == names
 
 
 @pytest.mark.parametrize(
@@ -199,7 +199,7 @@ def test_every_refusal_is_shown_here() -> None:
 def test_an_error_names_its_parameter_or_code(
     vendor_url: str, switches: str, param: str | None, code: str | None
 ) -> None:
-    """The fields beside the text are those that were seen."""
+    """The fields next to the message are those of the real vendor."""
     body = chat(USER, **TOOLS, tool_choice="required")
     error = post(vendor_url, switches, "openai", body).json()["error"]
 
@@ -209,14 +209,14 @@ def test_an_error_names_its_parameter_or_code(
 GLM = "Tool choice must be auto"
 
 
-def wrapped(url: str, value: int) -> httpx.Response:
+def ask_wrapped(url: str, value: int) -> httpx.Response:
     switches = f"forced-choice-refused+relay-wrapped,value={value}"
     return post(url, switches, "vllm", chat(USER, **TOOLS, tool_choice="required"))
 
 
-def test_openrouter_puts_the_vendors_body_beside_its_own_sentence(vendor_url: str) -> None:
-    """The raw body is text in the metadata."""
-    error = wrapped(vendor_url, 0).json()["error"]
+def test_openrouter_adds_the_vendors_body_to_its_own_message(vendor_url: str) -> None:
+    """The metadata contains the raw body as text."""
+    error = ask_wrapped(vendor_url, 0).json()["error"]
 
     assert (error["message"], error["code"]) == ("Provider returned error", 400)
     assert error["metadata"]["provider_name"] == "vLLM"
@@ -231,22 +231,22 @@ def test_openrouter_puts_the_vendors_body_beside_its_own_sentence(vendor_url: st
         (3, '[vllm/sim-steady] [400]: {"error": {"message": "Tool choice'),
     ],
 )
-def test_a_relay_puts_the_vendors_words_into_its_own(
+def test_a_relay_wraps_the_vendors_message_in_its_own(
     vendor_url: str, value: int, begins: str
 ) -> None:
-    """A sentence around the vendor's text or around its whole body."""
-    assert error_message(wrapped(vendor_url, value)).startswith(begins)
+    """The relay's message contains the vendor's message or its whole body."""
+    assert error_message(ask_wrapped(vendor_url, value)).startswith(begins)
 
 
 @pytest.mark.parametrize("value", range(4))
-def test_we_see_through_a_relay(vendor_url: str, value: int) -> None:
-    """Whatever the relay, the vendor's meaning is found."""
-    assert meaning("vllm", wrapped(vendor_url, value)) == "forced_choice"
+def test_our_classifier_sees_through_a_relay(vendor_url: str, value: int) -> None:
+    """Our classifier recognises the vendor's refusal behind every relay."""
+    assert classify_refusal("vllm", ask_wrapped(vendor_url, value)) == "forced_choice"
 
 
 @pytest.mark.parametrize("switches", ["relay-wrapped,value=4", "forced-choice-refused,value=1.5"])
-def test_a_value_that_means_nothing_is_refused(vendor_url: str, switches: str) -> None:
-    """The address says what can be meant."""
+def test_an_invalid_value_is_refused(vendor_url: str, switches: str) -> None:
+    """The error lists the values that are allowed."""
     answer = post(vendor_url, switches, "vllm", chat(USER))
 
     assert answer.status_code == 404
@@ -266,10 +266,10 @@ def test_a_value_that_means_nothing_is_refused(vendor_url: str, switches: str) -
         ("endpoint-mismatch", "openai", "tool_call_format", "none"),
     ],
 )
-def test_the_truth_tells_what_is_taken(
+def test_the_truth_names_the_accepted_requests(
     vendor_url: str, switches: str, vendor: str, field: str, value: Any
 ) -> None:
-    """What a vendor of another format does not show, it does not lose."""
+    """The truth about a vendor changes only in formats that the fault affects."""
     address = f"{vendor_url}/with/{switches}/_truth/{vendor}"
 
     assert httpx.get(address, trust_env=False).json()["capabilities"][field] == value

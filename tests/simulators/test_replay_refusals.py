@@ -23,7 +23,7 @@ from probes.messages import (
 from simulators.faults.refusals import replay_refusals
 from simulators.vendors.reply_style import sign_text
 from tests.simulators.fault_client import ADD, ECHO, HEADERS, FaultyVendor, question
-from tests.simulators.raw_requests import error_message, meaning
+from tests.simulators.raw_requests import classify_refusal, error_message
 
 SUM = "Call probe_add with a = 3 and b = 4."
 AGAIN = Turn(Role.USER, (Text("Thank you. Call probe_add with a = 5 and b = 6."),))
@@ -34,24 +34,26 @@ THINK: Mapping[str, JSON] = {"thinking": {"type": "enabled", "budget_tokens": 10
 Change = Callable[[Part], Part | None]
 
 
-def begun(bent: FaultyVendor, vendor: str, options: Mapping[str, JSON] | None = None) -> ModelCall:
-    """A question, the call it led to, as it came, and its result."""
+def start_conversation(
+    faulty: FaultyVendor, vendor: str, options: Mapping[str, JSON] | None = None
+) -> ModelCall:
+    """A question, the reply with its call unchanged, and the result."""
     call = question(SUM, ADD, **(options or {}))
-    reply = bent.read(vendor, call)
+    reply = faulty.read_reply(vendor, call)
     (made,) = reply.calls
     result = Turn(Role.TOOL, (ToolResult(made.id, "nonce-41", name=made.name),))
     return replace(call, turns=(*call.turns, reply.as_turn(), result))
 
 
-def answered(bent: FaultyVendor, vendor: str, call: ModelCall) -> ModelCall:
-    """The conversation with the answer to the result, and a further question."""
-    reply = bent.read(vendor, call)
+def continue_conversation(faulty: FaultyVendor, vendor: str, call: ModelCall) -> ModelCall:
+    """The conversation with the answer to the result, and another question."""
+    reply = faulty.read_reply(vendor, call)
     assert "nonce-41" in (reply.text or "")
     return replace(call, turns=(*call.turns, reply.as_turn(), AGAIN))
 
 
-def changed(call: ModelCall, change: Change) -> ModelCall:
-    """The conversation with the assistant's parts changed or left out."""
+def change_parts(call: ModelCall, change: Change) -> ModelCall:
+    """The conversation with the assistant's parts changed or removed."""
 
     def turn(turn: Turn) -> Turn:
         if turn.role is not Role.ASSISTANT:
@@ -62,15 +64,15 @@ def changed(call: ModelCall, change: Change) -> ModelCall:
     return replace(call, turns=tuple(map(turn, call.turns)))
 
 
-def dropped(part: Part) -> Part | None:
+def drop_reasoning(part: Part) -> Part | None:
     return None if isinstance(part, Reasoning) else part
 
 
-def saying(text: str) -> Change:
+def replace_reasoning(text: str) -> Change:
     return lambda part: replace(part, text=text) if isinstance(part, Reasoning) else part
 
 
-def refused(answer: httpx.Response) -> str:
+def read_refusal_text(answer: httpx.Response) -> str:
     assert answer.status_code == 400, answer.text
     return error_message(answer)
 
@@ -98,15 +100,15 @@ def refused(answer: httpx.Response) -> str:
 def test_a_call_must_come_back_with_its_reasoning(
     vendor_url: str, vendor: str, switch: str, missing: str
 ) -> None:
-    """As it came it is taken, in this turn and after the next question; without it is refused."""
-    bent = FaultyVendor(vendor_url, switch)
-    first = begun(bent, vendor)
-    second = answered(bent, vendor, first)
+    """A call with its reasoning is accepted in every turn, and refused without it."""
+    faulty = FaultyVendor(vendor_url, switch)
+    first = start_conversation(faulty, vendor)
+    second = continue_conversation(faulty, vendor, first)
 
-    assert bent.read(vendor, second).calls
-    answer = bent.ask(vendor, changed(first, dropped))
-    assert refused(answer) == missing
-    assert meaning(vendor, answer) == REPLAY
+    assert faulty.read_reply(vendor, second).calls
+    answer = faulty.ask(vendor, change_parts(first, drop_reasoning))
+    assert read_refusal_text(answer) == missing
+    assert classify_refusal(vendor, answer) == REPLAY
 
 
 @pytest.mark.parametrize(
@@ -119,58 +121,60 @@ def test_a_call_must_come_back_with_its_reasoning(
         ("kimi-reasoning", [400, 200, 200, 200, 200]),
     ],
 )
-def test_rules_differ_in_what_they_let_pass(
+def test_replay_rules_accept_different_histories(
     vendor_url: str, switch: str, statuses: list[int]
 ) -> None:
-    """Reasoning of an earlier turn, of an answer without calls, and three fillers."""
-    bent = FaultyVendor(vendor_url, switch)
-    first = begun(bent, "openai")
-    second = answered(bent, "openai", first)
-    spoken = second.turns[3]
-    bare = replace(spoken, parts=tuple(p for p in spoken.parts if not isinstance(p, Reasoning)))
+    """The rules differ on earlier turns, answers without calls, and three fillers."""
+    faulty = FaultyVendor(vendor_url, switch)
+    first = start_conversation(faulty, "openai")
+    second = continue_conversation(faulty, "openai", first)
+    answer_turn = second.turns[3]
+    bare = replace(
+        answer_turn, parts=tuple(p for p in answer_turn.parts if not isinstance(p, Reasoning))
+    )
     branches = [
-        changed(second, dropped),
+        change_parts(second, drop_reasoning),
         replace(second, turns=(*second.turns[:3], bare, AGAIN)),
-        changed(first, saying("")),
-        changed(first, saying(" ")),
-        changed(first, saying(".")),
+        change_parts(first, replace_reasoning("")),
+        change_parts(first, replace_reasoning(" ")),
+        change_parts(first, replace_reasoning(".")),
     ]
 
-    assert [bent.ask("openai", branch).status_code for branch in branches] == statuses
+    assert [faulty.ask("openai", branch).status_code for branch in branches] == statuses
 
 
-def test_reasoning_stands_in_the_body(vendor_url: str) -> None:
-    """What must come back is first given out; a request may switch it off."""
-    bent = FaultyVendor(vendor_url, "wants-reasoning-all-turns")
-    thinks = bent.whole("openai", question(SUM, ADD))
-    quiet = bent.whole("openai", question(SUM, ADD, reasoning_effort="none"))
+def test_required_reasoning_is_in_the_body(vendor_url: str) -> None:
+    """The vendor sends the reasoning that it requires; a request can switch it off."""
+    faulty = FaultyVendor(vendor_url, "wants-reasoning-all-turns")
+    thinks = faulty.read_body("openai", question(SUM, ADD))
+    quiet = faulty.read_body("openai", question(SUM, ADD, reasoning_effort="none"))
 
     assert thinks["choices"][0]["message"]["reasoning_content"].startswith("The user wants")
     assert "reasoning_content" not in quiet["choices"][0]["message"]
 
 
 def test_issued_reasoning_is_marked(vendor_url: str) -> None:
-    """The mark at its end is what a filler lacks."""
-    body = FaultyVendor(vendor_url, "refuses-filler").whole("openai", question(SUM, ADD))
-    said, _, mark = body["choices"][0]["message"]["reasoning_content"].rpartition("\n")
+    """Reasoning from the vendor ends with a mark that a filler lacks."""
+    body = FaultyVendor(vendor_url, "refuses-filler").read_body("openai", question(SUM, ADD))
+    text, _, mark = body["choices"][0]["message"]["reasoning_content"].rpartition("\n")
 
-    assert mark == f"[{sign_text(said)}]"
+    assert mark == f"[{sign_text(text)}]"
 
 
 def test_thinking_blocks_must_come_back(vendor_url: str) -> None:
-    """On the Messages route the rule is the same and its text another."""
-    bent = FaultyVendor(vendor_url, "wants-thinking-blocks")
-    first = begun(bent, "anthropic")
-    second = answered(bent, "anthropic", first)
+    """The Messages route has the same rule with another message."""
+    faulty = FaultyVendor(vendor_url, "wants-thinking-blocks")
+    first = start_conversation(faulty, "anthropic")
+    second = continue_conversation(faulty, "anthropic", first)
 
-    assert bent.read("anthropic", second).calls
+    assert faulty.read_reply("anthropic", second).calls
     for call in (first, second):
-        answer = bent.ask("anthropic", changed(call, dropped))
-        assert refused(answer) == BLOCKS_MUST
-        assert meaning("anthropic", answer) == REPLAY
+        answer = faulty.ask("anthropic", change_parts(call, drop_reasoning))
+        assert read_refusal_text(answer) == BLOCKS_MUST
+        assert classify_refusal("anthropic", answer) == REPLAY
 
 
-def shorter(part: Part) -> Part | None:
+def shorten_thinking(part: Part) -> Part | None:
     if not isinstance(part, Reasoning):
         return part
     assert isinstance(part.raw, Mapping)
@@ -178,56 +182,62 @@ def shorter(part: Part) -> Part | None:
 
 
 def test_blocks_of_the_latest_answer_cannot_be_changed(vendor_url: str) -> None:
-    """As they came or left out they are taken; with other words or moved they are refused."""
-    bent = FaultyVendor(vendor_url, "blocks-unmodified")
-    call = begun(bent, "anthropic", THINK)
-    asked, spoken, result = call.turns
-    moved = replace(call, turns=(asked, replace(spoken, parts=spoken.parts[::-1]), result))
+    """Unchanged or removed blocks are accepted; edited or moved ones are refused."""
+    faulty = FaultyVendor(vendor_url, "blocks-unmodified")
+    call = start_conversation(faulty, "anthropic", THINK)
+    user_turn, answer_turn, result = call.turns
+    moved = replace(
+        call, turns=(user_turn, replace(answer_turn, parts=answer_turn.parts[::-1]), result)
+    )
 
-    assert bent.ask("anthropic", call).status_code == 200
-    assert bent.ask("anthropic", changed(call, dropped)).status_code == 200
-    for branch, place in ((changed(call, shorter), 0), (moved, 1)):
-        answer = bent.ask("anthropic", branch)
-        assert refused(answer) == (
+    assert faulty.ask("anthropic", call).status_code == 200
+    assert faulty.ask("anthropic", change_parts(call, drop_reasoning)).status_code == 200
+    for branch, place in ((change_parts(call, shorten_thinking), 0), (moved, 1)):
+        answer = faulty.ask("anthropic", branch)
+        assert read_refusal_text(answer) == (
             f"messages.1.content.{place}: `thinking` or `redacted_thinking` blocks in the latest "
             "assistant message cannot be modified. These blocks must remain as they were in the "
             "original response."
         )
-        assert meaning("anthropic", answer) == "replay_signature_bad"
+        assert classify_refusal("anthropic", answer) == "replay_signature_bad"
 
 
-def test_a_block_belongs_to_what_stood_before_it(vendor_url: str) -> None:
-    """Another tool or system text voids it; without it all is well."""
-    bent = FaultyVendor(vendor_url, "prefix-bound")
-    call = begun(bent, "anthropic", THINK)
+def test_a_block_is_bound_to_the_history_before_it(vendor_url: str) -> None:
+    """Another tool or system text invalidates a block; without the block it is accepted."""
+    faulty = FaultyVendor(vendor_url, "prefix-bound")
+    call = start_conversation(faulty, "anthropic", THINK)
     system = Turn(Role.SYSTEM, (Text("Be brief."),))
     more_tools = replace(call, tools=(ADD, ECHO))
     edited = replace(call, turns=(system, *call.turns))
 
-    assert bent.ask("anthropic", call).status_code == 200
-    assert bent.ask("anthropic", changed(more_tools, dropped)).status_code == 200
+    assert faulty.ask("anthropic", call).status_code == 200
+    assert faulty.ask("anthropic", change_parts(more_tools, drop_reasoning)).status_code == 200
     for branch in (more_tools, edited):
-        answer = bent.ask("anthropic", branch)
-        assert refused(answer) == (
+        answer = faulty.ask("anthropic", branch)
+        assert read_refusal_text(answer) == (
             "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to "
             "a different conversation. Remove the block, or set "
             '`thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
         )
-        assert meaning("anthropic", answer) == "replay_prefix_bound"
+        assert classify_refusal("anthropic", answer) == "replay_prefix_bound"
 
 
 def test_a_bound_block_stays_bound_in_later_turns(vendor_url: str) -> None:
-    """The conversation may grow; only what stands before a block must stay."""
-    bent = FaultyVendor(vendor_url, "prefix-bound")
-    call = answered(bent, "anthropic", begun(bent, "anthropic", THINK))
+    """The conversation can grow; only the part before a block must not change."""
+    faulty = FaultyVendor(vendor_url, "prefix-bound")
+    call = continue_conversation(
+        faulty, "anthropic", start_conversation(faulty, "anthropic", THINK)
+    )
 
-    assert bent.read("anthropic", call).calls
+    assert faulty.read_reply("anthropic", call).calls
 
 
 def test_a_client_may_let_bound_blocks_be_dropped(vendor_url: str) -> None:
-    """With the beta's header and the field that the error names."""
-    bent = FaultyVendor(vendor_url, "prefix-bound")
-    call = replace(begun(bent, "anthropic", THINK), model="sim-steady", tools=(ADD, ECHO))
+    """The beta header and the field from the error message let blocks be dropped."""
+    faulty = FaultyVendor(vendor_url, "prefix-bound")
+    call = replace(
+        start_conversation(faulty, "anthropic", THINK), model="sim-steady", tools=(ADD, ECHO)
+    )
     binding: JSON = {"prefix_mismatch_behavior": "drop_block"}
     thinking: JSON = {"type": "adaptive", "block_binding": binding}
     body = FORMATS["anthropic"].write_request(replace(call, options={"thinking": thinking}))
@@ -238,43 +248,46 @@ def test_a_client_may_let_bound_blocks_be_dropped(vendor_url: str) -> None:
     assert answer.status_code == 200, answer.text
 
 
-def unsigned(part: Part) -> Part | None:
+def drop_signature(part: Part) -> Part | None:
     return replace(part, extra={}) if isinstance(part, ToolCall) else part
 
 
-def misread(part: Part) -> Part | None:
+def replace_signature(part: Part) -> Part | None:
     if not isinstance(part, ToolCall):
         return part
     return replace(part, extra={"gemini": {"thoughtSignature": "AAAA"}})
 
 
 def test_signatures_must_come_back(vendor_url: str) -> None:
-    """A model that did not ask for them gives them out and wants them, its own only."""
-    plain, bent = GeminiBent(vendor_url, "one-call,p=0"), GeminiBent(vendor_url, "wants-signatures")
-    call = begun(plain, "gemini")
+    """The fault makes a model issue signatures and require them, accepting only its own."""
+    plain, faulty = (
+        FaultyGemini(vendor_url, "one-call,p=0"),
+        FaultyGemini(vendor_url, "wants-signatures"),
+    )
+    call = start_conversation(plain, "gemini")
     assert plain.ask("gemini", call).status_code == 200
 
-    answer = bent.ask("gemini", call)
-    assert refused(answer) == (
+    answer = faulty.ask("gemini", call)
+    assert read_refusal_text(answer) == (
         "Function call is missing a thought_signature in functionCall parts. This is required for "
         "tools to work correctly, and missing thought_signature may lead to degraded model "
         "performance. Additional data, function call `default_api:probe_add`, position 2."
     )
-    assert meaning("gemini", answer) == "replay_signature_missing"
-    signed = begun(bent, "gemini")
-    assert bent.ask("gemini", signed).status_code == 200
-    assert meaning("gemini", bent.ask("gemini", changed(signed, unsigned))) == (
-        "replay_signature_missing"
-    )
-    wrong = bent.ask("gemini", changed(signed, misread))
-    assert (refused(wrong), meaning("gemini", wrong)) == (
+    assert classify_refusal("gemini", answer) == "replay_signature_missing"
+    signed = start_conversation(faulty, "gemini")
+    assert faulty.ask("gemini", signed).status_code == 200
+    assert classify_refusal(
+        "gemini", faulty.ask("gemini", change_parts(signed, drop_signature))
+    ) == ("replay_signature_missing")
+    wrong = faulty.ask("gemini", change_parts(signed, replace_signature))
+    assert (read_refusal_text(wrong), classify_refusal("gemini", wrong)) == (
         "Invalid thought signature.",
         "replay_signature_bad",
     )
 
 
-class GeminiBent(FaultyVendor):
-    """Asks the model that signs nothing by itself."""
+class FaultyGemini(FaultyVendor):
+    """Asks the model that signs nothing by default."""
 
     @override
     def ask(self, vendor: str, call: ModelCall, *, stream: bool = False) -> httpx.Response:
@@ -285,25 +298,25 @@ class GeminiBent(FaultyVendor):
 
 
 def test_reasoning_items_and_calls_come_back_together(vendor_url: str) -> None:
-    """Neither may stand alone; both together are taken in this turn and the next."""
-    vendor, bent = "openai_responses", FaultyVendor(vendor_url, "wants-items")
-    first = begun(bent, vendor)
-    items = bent.whole(vendor, question(SUM, ADD))["output"]
+    """Reasoning items and calls are accepted only together, in this turn and the next."""
+    vendor, faulty = "openai_responses", FaultyVendor(vendor_url, "wants-items")
+    first = start_conversation(faulty, vendor)
+    items = faulty.read_body(vendor, question(SUM, ADD))["output"]
     assert [item["type"] for item in items] == ["reasoning", "function_call"]
 
-    assert bent.read(vendor, answered(bent, vendor, first)).calls
-    answer = bent.ask(vendor, changed(first, dropped))
-    text = refused(answer)
+    assert faulty.read_reply(vendor, continue_conversation(faulty, vendor, first)).calls
+    answer = faulty.ask(vendor, change_parts(first, drop_reasoning))
+    text = read_refusal_text(answer)
     assert text.startswith("Item 'fc_")
     assert "' of type 'function_call' was provided without its required 'reasoning' item: " in text
-    assert meaning(vendor, answer) == "replay_item"
-    alone = changed(replace(first, turns=(*first.turns[:2], AGAIN)), _only_thought)
-    answer = bent.ask(vendor, alone)
-    assert refused(answer).endswith("was provided without its required following item.")
-    assert meaning(vendor, answer) == "replay_item"
+    assert classify_refusal(vendor, answer) == "replay_item"
+    alone = change_parts(replace(first, turns=(*first.turns[:2], AGAIN)), keep_reasoning_only)
+    answer = faulty.ask(vendor, alone)
+    assert read_refusal_text(answer).endswith("was provided without its required following item.")
+    assert classify_refusal(vendor, answer) == "replay_item"
 
 
-def _only_thought(part: Part) -> Part | None:
+def keep_reasoning_only(part: Part) -> Part | None:
     return part if isinstance(part, Reasoning) else None
 
 
@@ -316,14 +329,14 @@ def _only_thought(part: Part) -> Part | None:
     ],
 )
 def test_a_history_with_reasoning_is_refused(vendor_url: str, vendor: str, text: str) -> None:
-    """The vendor thinks, and takes none of it back; without it the history is taken."""
-    bent = FaultyVendor(vendor_url, "rejects-reasoning")
-    call = begun(bent, vendor)
+    """The vendor sends reasoning, but accepts a history only without it."""
+    faulty = FaultyVendor(vendor_url, "rejects-reasoning")
+    call = start_conversation(faulty, vendor)
 
-    answer = bent.ask(vendor, call)
-    assert refused(answer) == text
-    assert meaning(vendor, answer) == "param_unknown"
-    assert bent.ask(vendor, changed(call, dropped)).status_code == 200
+    answer = faulty.ask(vendor, call)
+    assert read_refusal_text(answer) == text
+    assert classify_refusal(vendor, answer) == "param_unknown"
+    assert faulty.ask(vendor, change_parts(call, drop_reasoning)).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -338,14 +351,14 @@ def test_a_history_with_reasoning_is_refused(vendor_url: str, vendor: str, text:
 def test_even_a_right_continuation_is_refused(
     vendor_url: str, vendor: str, text: str, kind: str
 ) -> None:
-    """The reasoning comes back as it came, and the vendor says that it is missing or broken."""
-    bent = FaultyVendor(vendor_url, "refuses-replay")
-    call = begun(bent, vendor)
+    """The vendor reports unchanged reasoning as missing or corrupted."""
+    faulty = FaultyVendor(vendor_url, "refuses-replay")
+    call = start_conversation(faulty, vendor)
     assert any(isinstance(part, Reasoning) for part in call.turns[1].parts)
 
-    answer = bent.ask(vendor, call)
-    assert text in refused(answer)
-    assert meaning(vendor, answer) == kind
+    answer = faulty.ask(vendor, call)
+    assert text in read_refusal_text(answer)
+    assert classify_refusal(vendor, answer) == kind
 
 
 TRUTHS = [
@@ -365,18 +378,20 @@ TRUTHS = [
 
 
 @pytest.mark.parametrize(("switch", "vendor", "replay"), TRUTHS)
-def test_the_truth_tells_the_rule(vendor_url: str, switch: str, vendor: str, replay: str) -> None:
-    """A duty is a failure only where a client that goes by the provider does not meet it."""
+def test_the_truth_names_the_replay_rule(
+    vendor_url: str, switch: str, vendor: str, replay: str
+) -> None:
+    """A replay rule is a failure only if a client that knows just the provider breaks it."""
     address = f"{vendor_url}/with/{switch}/_truth/{vendor}"
     truth: Any = httpx.get(address, trust_env=False).json()
 
     assert truth["capabilities"]["reasoning_replay"] == replay
-    # Of the provider openai nobody expects reasoning, so nobody sends it back.
+    # Clients of the provider openai expect no reasoning, so they replay none.
     unmet = vendor in ("openai", "vllm") and replay.startswith("required")
     bad = 1 if switch == "refuses-replay" or unmet else 0
     assert truth["metrics"]["reasoning_replay_error"]["rate"] == bad
 
 
-def test_every_replay_rule_is_shown_here() -> None:
-    """A rule that is added is also tried."""
+def test_every_replay_rule_is_covered() -> None:
+    """Every replay fault is covered here."""
     assert {switch for switch, *_ in TRUTHS} == {fault.name for fault in replay_refusals.FAULTS}

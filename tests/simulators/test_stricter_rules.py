@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from probes.messages import Reasoning, ReasoningKind, ToolCall
-from simulators.vendors.item_ids import link_items, reasoning_id
+from simulators.vendors.item_ids import link_items, make_reasoning_id
 from simulators.vendors.reply_style import sign_text
 from tests.simulators.refusal_cases import Refusal, post
 from tests.simulators.test_vendor_rules import (
@@ -26,13 +26,13 @@ def item_id(part: Any) -> str:
     return str(part.extra["openai_responses"]["id"])
 
 
-def answered(*blocks: Any) -> dict[str, Any]:
+def user_blocks(*blocks: Any) -> dict[str, Any]:
     return {"role": "user", "content": list(blocks)}
 
 
 SIGNED = {"type": "thinking", "thinking": "t", "signature": sign_text("t")}
-SAID = {"type": "text", "text": "so"}
-RS_ID = reasoning_id(random.Random(1))
+TEXT_BLOCK = {"type": "text", "text": "so"}
+RS_ID = make_reasoning_id(random.Random(1))
 REASONING = {"type": "reasoning", "id": RS_ID, "summary": []}
 FC_ID = item_id(
     link_items(
@@ -80,7 +80,7 @@ REFUSED = [
     ),
     Refusal(
         "anthropic",
-        claude(USER, assistant(USE), {"role": "user", "content": [SAID, ANSWERED]}),
+        claude(USER, assistant(USE), {"role": "user", "content": [TEXT_BLOCK, ANSWERED]}),
         "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: "
         "toolu_X.",
         "closure_missing",
@@ -97,7 +97,7 @@ REFUSED = [
     ),
     Refusal(
         "anthropic",
-        claude(USER, assistant(SAID, SIGNED), USER),
+        claude(USER, assistant(TEXT_BLOCK, SIGNED), USER),
         "messages.1.content.0: If an assistant message contains any thinking blocks, the first "
         "block must be `thinking` or `redacted_thinking`. Found `text`.",
         "replay_signature_bad",
@@ -151,28 +151,28 @@ REFUSED = [
     ),
 ]
 
-TAKEN: list[tuple[str, dict[str, Any]]] = [
+ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("responses", items(REASONING, {**ITEM, "id": FC_ID}, OUTPUT)),
-    # Without its id nobody can tell that a call had reasoning.
+    # Without its id a call cannot be traced to its reasoning.
     ("responses", items(ITEM, OUTPUT, {"role": "user", "content": "on"})),
     ("responses", items({**ITEM, "id": "fc_of-somebody-else"}, OUTPUT)),
-    ("anthropic", claude(USER, assistant(SIGNED, USE), answered(ANSWERED, SAID))),
-    ("anthropic", claude(USER, assistant(USE), answered(ANSWERED), metadata={"user_id": "u"})),
+    ("anthropic", claude(USER, assistant(SIGNED, USE), user_blocks(ANSWERED, TEXT_BLOCK))),
+    ("anthropic", claude(USER, assistant(USE), user_blocks(ANSWERED), metadata={"user_id": "u"})),
     ("deepseek", v4({"role": "system", "content": "Be brief."}, USER)),
 ]
 
 
 @pytest.mark.parametrize("refusal", REFUSED, ids=str)
-def test_what_is_stricter_than_the_shape_is_refused_too(vendor_url: str, refusal: Refusal) -> None:
-    """Unknown fields, blank texts, ids, doubles and lost halves of a pair."""
+def test_rules_beyond_the_json_shape_refuse_requests(vendor_url: str, refusal: Refusal) -> None:
+    """Unknown fields, blank texts, wrong ids, duplicates and incomplete pairs are refused."""
     refusal.check(vendor_url)
 
 
-@pytest.mark.parametrize(("vendor", "body"), TAKEN)
-def test_what_is_in_order_is_taken_all_the_same(
+@pytest.mark.parametrize(("vendor", "body"), ACCEPTED)
+def test_rules_beyond_the_json_shape_accept_valid_requests(
     vendor_url: str, vendor: str, body: dict[str, Any]
 ) -> None:
-    """The stricter rules let the right requests through."""
+    """The stricter rules accept valid requests."""
     response = post(vendor_url, vendor, json=body)
 
     assert response.status_code == 200, response.text

@@ -33,35 +33,35 @@ from tests.simulators.fault_client import (
     HEADERS,
     ONE,
     FaultyVendor,
-    called,
     question,
+    read_calls,
 )
 
-every_format = pytest.mark.parametrize("form", EVERY_FORMAT)
+every_format = pytest.mark.parametrize("wire_format", EVERY_FORMAT)
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 # Long enough that a busy machine answers, short where silence is what we wait for.
 LIMITS = Limits(connect_s=20, first_byte_s=20, idle_s=20, total_s=40, max_bytes=256 * 1024)
 SHORT = Limits(connect_s=20, first_byte_s=20, idle_s=0.5, total_s=40, max_bytes=256 * 1024)
 CHAT = "/open/v1/chat/completions"
-# What has not come by then does not come.
+# Bytes that have not arrived by then never arrive.
 SILENT = httpx.Timeout(20, read=2)
 BODY: dict[str, Any] = FORMATS["openai"].write_request(question(ONE)) | {"model": "sim-steady"}
 
 
-def incoming(answer: httpx.Response) -> WireResponse:
+def to_wire_response(answer: httpx.Response) -> WireResponse:
     return WireResponse(answer.status_code, dict(answer.headers), (Chunk(0, answer.content),))
 
 
-def streamed(form: str, data: bytes) -> Reply:
-    """What our reader makes of the bytes of a stream."""
-    reader = FORMATS[form].read_stream()
+def read_stream(wire_format: str, data: bytes) -> Reply:
+    """The reply that our reader parses from a stream."""
+    reader = FORMATS[wire_format].read_stream()
     last = [*reader.feed(data), *reader.close()][-1]
     assert isinstance(last, ReplyEnded)
     return last.reply
 
 
-def drained(answer: httpx.Response, error: type[httpx.HTTPError]) -> bytes:
-    """All that arrives before it goes wrong in the way that is expected."""
+def read_until_error(answer: httpx.Response, error: type[httpx.HTTPError]) -> bytes:
+    """The bytes that arrive before the expected error."""
     arrived = b""
     try:
         for piece in answer.iter_raw():
@@ -72,10 +72,10 @@ def drained(answer: httpx.Response, error: type[httpx.HTTPError]) -> bytes:
 
 
 @contextmanager
-def opened(
+def open_answer(
     url: str, switches: str, *, stream: bool = False, timeout: httpx.Timeout | float = 20
 ) -> Iterator[httpx.Response]:
-    """An answer whose head has come."""
+    """Open an answer and yield it once its head has arrived."""
     address = f"{url}/with/{switches}{CHAT}"
     with (
         httpx.Client(trust_env=False, timeout=timeout) as client,
@@ -84,8 +84,10 @@ def opened(
         yield answer
 
 
-async def sent(url: str, switches: str, limits: Limits, *, stream: bool = False) -> WireResponse:
-    """The answer as our own transport takes it, within those limits."""
+async def send_with_transport(
+    url: str, switches: str, limits: Limits, *, stream: bool = False
+) -> WireResponse:
+    """The answer to our own transport, within those limits."""
     data = json.dumps(BODY | {"stream": stream}).encode()
     headers = {"content-type": "application/json"}
     async with Transport(limits) as transport:
@@ -94,8 +96,8 @@ async def sent(url: str, switches: str, limits: Limits, *, stream: bool = False)
         )
 
 
-def healthy(url: str, *, stream: bool = False) -> bytes:
-    with opened(url, "slow,value=0", stream=stream) as answer:
+def read_healthy_answer(url: str, *, stream: bool = False) -> bytes:
+    with open_answer(url, "slow,value=0", stream=stream) as answer:
         return answer.read()
 
 
@@ -103,68 +105,68 @@ def healthy(url: str, *, stream: bool = False) -> bytes:
 @every_format
 @pytest.mark.parametrize("switches", ["slow,value=0.01", "thinking,value=0.01"])
 def test_a_late_answer_is_an_answer(
-    vendor_url: str, switches: str, form: str, stream: bool
+    vendor_url: str, switches: str, wire_format: str, stream: bool
 ) -> None:
-    """Nothing but time is lost."""
-    reply = FaultyVendor(vendor_url, switches).read(form, question(ONE), stream=stream)
+    """A late answer is complete."""
+    reply = FaultyVendor(vendor_url, switches).read_reply(wire_format, question(ONE), stream=stream)
 
-    assert called(reply) == [ECHOED]
+    assert read_calls(reply) == [ECHOED]
     assert not reply.deviations
 
 
 @every_format
-def test_a_stream_with_pauses_is_a_stream(vendor_url: str, form: str) -> None:
-    """Nothing but time is lost between the chunks."""
-    reply = FaultyVendor(vendor_url, "slow-chunks,value=0.01").read(
-        form, question(ONE), stream=True
+def test_a_stream_with_pauses_is_a_stream(vendor_url: str, wire_format: str) -> None:
+    """A stream with pauses is complete."""
+    reply = FaultyVendor(vendor_url, "slow-chunks,value=0.01").read_reply(
+        wire_format, question(ONE), stream=True
     )
 
-    assert called(reply) == [ECHOED]
+    assert read_calls(reply) == [ECHOED]
 
 
 @both_ways
-def test_a_slow_vendor_sends_not_even_a_head(vendor_url: str, stream: bool) -> None:
+def test_a_slow_vendor_delays_the_head(vendor_url: str, stream: bool) -> None:
     """The wait is before the first byte."""
     with (
         pytest.raises(httpx.ReadTimeout),
-        opened(vendor_url, "slow,value=3600", stream=stream, timeout=SILENT),
+        open_answer(vendor_url, "slow,value=3600", stream=stream, timeout=SILENT),
     ):
         pass
 
 
 def test_a_thinking_vendor_sends_the_head_of_a_stream(vendor_url: str) -> None:
     """The wait is between the head and the first chunk."""
-    with opened(vendor_url, "thinking,value=3600", stream=True, timeout=SILENT) as answer:
+    with open_answer(vendor_url, "thinking,value=3600", stream=True, timeout=SILENT) as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
         with pytest.raises(httpx.ReadTimeout):
             answer.read()
 
 
-def test_a_thinking_vendor_says_nothing_before_a_whole_answer(vendor_url: str) -> None:
-    """There is no stream to open."""
+def test_a_thinking_vendor_sends_nothing_before_a_whole_answer(vendor_url: str) -> None:
+    """A whole answer is delayed before its head."""
     with (
         pytest.raises(httpx.ReadTimeout),
-        opened(vendor_url, "thinking,value=3600", timeout=SILENT),
+        open_answer(vendor_url, "thinking,value=3600", timeout=SILENT),
     ):
         pass
 
 
 def test_slow_chunks_come_one_by_one(vendor_url: str) -> None:
-    """The first is there, the second is not."""
-    with opened(vendor_url, "slow-chunks,value=3600", stream=True, timeout=SILENT) as answer:
-        arrived = drained(answer, httpx.ReadTimeout)
+    """The first chunk arrives, the second does not."""
+    with open_answer(vendor_url, "slow-chunks,value=3600", stream=True, timeout=SILENT) as answer:
+        arrived = read_until_error(answer, httpx.ReadTimeout)
 
-    whole = healthy(vendor_url, stream=True)
+    whole = read_healthy_answer(vendor_url, stream=True)
     assert 0 < arrived.count(b"\n\n") < whole.count(b"\n\n")
     assert arrived.startswith(b"data: {")
     assert arrived.endswith(b"\n\n")
 
 
 def test_a_whole_answer_stalls_half_way(vendor_url: str) -> None:
-    """Half of the promised bytes, and the connection stays open."""
-    with opened(vendor_url, "stall", timeout=SILENT) as answer:
+    """Half of the announced bytes arrive, and the connection stays open."""
+    with open_answer(vendor_url, "stall", timeout=SILENT) as answer:
         promised = int(answer.headers["content-length"])
-        arrived = drained(answer, httpx.ReadTimeout)
+        arrived = read_until_error(answer, httpx.ReadTimeout)
 
     assert len(arrived) == promised // 2
     assert arrived.startswith(b'{"id": "chatcmpl-')
@@ -172,9 +174,9 @@ def test_a_whole_answer_stalls_half_way(vendor_url: str) -> None:
 
 def test_a_stream_stalls_in_the_middle_of_a_line(vendor_url: str) -> None:
     """Whole chunks, then a part of one, then silence."""
-    with opened(vendor_url, "stall,value=0.3", stream=True, timeout=SILENT) as answer:
+    with open_answer(vendor_url, "stall,value=0.3", stream=True, timeout=SILENT) as answer:
         assert answer.headers["transfer-encoding"] == "chunked"
-        arrived = drained(answer, httpx.ReadTimeout)
+        arrived = read_until_error(answer, httpx.ReadTimeout)
 
     assert arrived.startswith(b"data: {")
     assert not arrived.endswith(b"\n\n")
@@ -184,10 +186,10 @@ def test_a_stream_stalls_in_the_middle_of_a_line(vendor_url: str) -> None:
 @both_ways
 @pytest.mark.parametrize("share", ["0", "0.5", "0.9"])
 def test_a_connection_breaks_off(vendor_url: str, share: str, stream: bool) -> None:
-    """The client is told by the connection, not by the body."""
-    with opened(vendor_url, f"cut,value={share}", stream=stream) as answer:
+    """The closed connection is the only sign of the error."""
+    with open_answer(vendor_url, f"cut,value={share}", stream=stream) as answer:
         assert answer.status_code == 200
-        arrived = drained(answer, httpx.RemoteProtocolError)
+        arrived = read_until_error(answer, httpx.RemoteProtocolError)
 
     assert bool(arrived) == (share != "0")
     assert b"[DONE]" not in arrived
@@ -207,13 +209,13 @@ def test_a_connection_breaks_off(vendor_url: str, share: str, stream: bool) -> N
         ("gzip-bomb", ProviderError),
     ],
 )
-async def test_our_transport_ends_it(
+async def test_our_transport_ends_a_broken_answer(
     vendor_url: str, switches: str, error: type[Exception], stream: bool
 ) -> None:
-    """Within its limits, and with what it was."""
+    """Our transport ends the answer within its limits, with the matching error."""
     limits = SHORT if error is TimedOut else LIMITS
     with pytest.raises(error) as caught:
-        await sent(vendor_url, switches, limits, stream=stream)
+        await send_with_transport(vendor_url, switches, limits, stream=stream)
 
     if switches == "stall":
         assert isinstance(caught.value, TimedOut)
@@ -224,10 +226,10 @@ async def test_our_transport_ends_it(
         assert "compressed" in str(caught.value)
 
 
-def test_an_endless_stream_says_the_same_again_and_again(vendor_url: str) -> None:
-    """A valid event, for ever."""
+def test_an_endless_stream_repeats_one_event(vendor_url: str) -> None:
+    """The stream repeats one valid event forever."""
     arrived = b""
-    with opened(vendor_url, "endless", stream=True) as answer:
+    with open_answer(vendor_url, "endless", stream=True) as answer:
         for piece in answer.iter_raw():
             arrived += piece
             if arrived.count(b"\n\n") > 200:
@@ -239,9 +241,9 @@ def test_an_endless_stream_says_the_same_again_and_again(vendor_url: str) -> Non
 
 
 def test_an_endless_body_is_never_closed(vendor_url: str) -> None:
-    """All of the answer but its last brace, then blanks."""
+    """The body is the answer without its last brace, followed by blanks."""
     arrived = b""
-    with opened(vendor_url, "endless") as answer:
+    with open_answer(vendor_url, "endless") as answer:
         assert "content-length" not in answer.headers
         for piece in answer.iter_raw():
             arrived += piece
@@ -254,8 +256,8 @@ def test_an_endless_body_is_never_closed(vendor_url: str) -> None:
 
 @both_ways
 def test_a_drip_is_a_line_break_and_another(vendor_url: str, stream: bool) -> None:
-    """Bytes that keep the connection alive and say nothing."""
-    with opened(vendor_url, "drip", stream=stream) as answer:
+    """The bytes keep the connection alive and carry no content."""
+    with open_answer(vendor_url, "drip", stream=stream) as answer:
         pieces = list(itertools.islice(answer.iter_raw(), 2))
 
     assert pieces == [b"\n", b"\n"]
@@ -263,108 +265,112 @@ def test_a_drip_is_a_line_break_and_another(vendor_url: str, stream: bool) -> No
 
 @both_ways
 @every_format
-def test_an_answer_stands_behind_padding(vendor_url: str, form: str, stream: bool) -> None:
-    """Who reads all of it finds it in order."""
-    bent = FaultyVendor(vendor_url, "oversize,value=1")
+def test_an_answer_follows_its_padding(vendor_url: str, wire_format: str, stream: bool) -> None:
+    """The padded answer is valid and complete."""
+    faulty = FaultyVendor(vendor_url, "oversize,value=1")
 
-    answer = bent.ask(form, question(ONE), stream=stream)
+    answer = faulty.ask(wire_format, question(ONE), stream=stream)
 
     assert len(answer.content) > 1024 * 1024
     if not stream:
         assert len(answer.content) == int(answer.headers["content-length"])
-        assert called(FORMATS[form].read_reply(answer.json())) == [ECHOED]
-    elif form == "ollama":
+        assert read_calls(FORMATS[wire_format].read_reply(answer.json())) == [ECHOED]
+    elif wire_format == "ollama":
         assert answer.content.startswith(b'{"padding":"xxx')
     else:
         assert answer.content.startswith(b": xxx")
 
 
 def test_an_oversize_answer_promises_a_hundred_megabytes(vendor_url: str) -> None:
-    """The head alone would do to say no."""
-    with opened(vendor_url, "oversize") as answer:
+    """The Content-Length alone is enough to refuse the answer."""
+    with open_answer(vendor_url, "oversize") as answer:
         assert int(answer.headers["content-length"]) > 100 * 1024 * 1024
         assert next(answer.iter_raw()).startswith(b'{"padding":"')
 
 
 @every_format
-def test_an_answer_is_called_a_web_page(vendor_url: str, form: str) -> None:
-    """The body is in order, its type is not."""
-    answer = FaultyVendor(vendor_url, "wrong-content-type").ask(form, question(ONE))
+def test_an_answer_is_called_a_web_page(vendor_url: str, wire_format: str) -> None:
+    """The body is valid, its content type is wrong."""
+    answer = FaultyVendor(vendor_url, "wrong-content-type").ask(wire_format, question(ONE))
 
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    assert called(read_http_reply(FORMATS[form], incoming(answer))) == [ECHOED]
+    assert read_calls(read_http_reply(FORMATS[wire_format], to_wire_response(answer))) == [ECHOED]
 
 
 @every_format
-def test_a_stream_is_called_json(vendor_url: str, form: str) -> None:
-    """The events are in order, their type is not."""
-    answer = FaultyVendor(vendor_url, "wrong-content-type").ask(form, question(ONE), stream=True)
+def test_a_stream_is_called_json(vendor_url: str, wire_format: str) -> None:
+    """The events are valid, their content type is wrong."""
+    answer = FaultyVendor(vendor_url, "wrong-content-type").ask(
+        wire_format, question(ONE), stream=True
+    )
 
     assert answer.headers["content-type"] == "application/json"
     assert answer.content.startswith((b"data: {", b"event: ", b'{"model"'))
-    assert called(streamed(form, answer.content)) == [ECHOED]
+    assert read_calls(read_stream(wire_format, answer.content)) == [ECHOED]
 
 
 @both_ways
 @every_format
-def test_garbage_is_no_text(vendor_url: str, form: str, stream: bool) -> None:
-    """A kilobyte of noise with the right head."""
-    answer = FaultyVendor(vendor_url, "garbage").ask(form, question(ONE), stream=stream)
+def test_garbage_is_not_text(vendor_url: str, wire_format: str, stream: bool) -> None:
+    """A valid head is followed by a kilobyte of random bytes."""
+    answer = FaultyVendor(vendor_url, "garbage").ask(wire_format, question(ONE), stream=stream)
 
     assert answer.status_code == 200
     assert len(answer.content) == 1024
     assert answer.content[0] == 0xFF
     if stream:
-        assert streamed(form, answer.content).stop is Stop.ERROR
+        assert read_stream(wire_format, answer.content).stop is Stop.ERROR
     else:
         with pytest.raises(NotJSON, match="not UTF-8"):
-            read_http_reply(FORMATS[form], incoming(answer))
+            read_http_reply(FORMATS[wire_format], to_wire_response(answer))
 
 
 @both_ways
 def test_a_gzip_bomb_is_small_on_the_wire(vendor_url: str, stream: bool) -> None:
-    """It grows a thousandfold."""
-    with opened(vendor_url, "gzip-bomb", stream=stream) as answer:
+    """The bomb is under 300 KB and unpacks to a thousand times its size."""
+    with open_answer(vendor_url, "gzip-bomb", stream=stream) as answer:
         data = b"".join(answer.iter_raw())
 
     assert answer.headers["content-encoding"] == "gzip"
     assert len(data) < 300_000
-    # One of its two hundred members; all of them would fill the memory of this test.
+    # One of its two hundred members; all of them would fill the memory.
     assert len(gzip.decompress(data[: len(data) // 200])) == 1024 * 1024
 
 
 @both_ways
 @every_format
-def test_an_answer_is_a_list(vendor_url: str, form: str, stream: bool) -> None:
-    """JSON, but not of the vendor's form."""
-    answer = FaultyVendor(vendor_url, "not-an-object").ask(form, question(ONE), stream=stream)
+def test_an_answer_is_a_list(vendor_url: str, wire_format: str, stream: bool) -> None:
+    """The answer is JSON, but not the vendor's format."""
+    answer = FaultyVendor(vendor_url, "not-an-object").ask(
+        wire_format, question(ONE), stream=stream
+    )
 
-    events = stream and form != "ollama"
+    events = stream and wire_format != "ollama"
     assert answer.content == (b'data: ["ok"]\n\n' if events else b'["ok"]')
     if stream:
-        assert not streamed(form, answer.content).calls
+        assert not read_stream(wire_format, answer.content).calls
     else:
         with pytest.raises(WireError):
-            read_http_reply(FORMATS[form], incoming(answer))
+            read_http_reply(FORMATS[wire_format], to_wire_response(answer))
 
 
 @both_ways
 @every_format
-def test_an_answer_is_empty(vendor_url: str, form: str, stream: bool) -> None:
-    """A head and nothing."""
-    answer = FaultyVendor(vendor_url, "empty-body").ask(form, question(ONE), stream=stream)
+def test_an_answer_is_empty(vendor_url: str, wire_format: str, stream: bool) -> None:
+    """The answer has a head and no body."""
+    answer = FaultyVendor(vendor_url, "empty-body").ask(wire_format, question(ONE), stream=stream)
 
     assert (answer.status_code, answer.headers["content-length"]) == (200, "0")
     if stream:
-        assert streamed(form, b"").stop is Stop.ERROR
+        assert read_stream(wire_format, b"").stop is Stop.ERROR
     else:
         with pytest.raises(NotJSON, match="empty body"):
-            read_http_reply(FORMATS[form], incoming(answer))
+            read_http_reply(FORMATS[wire_format], to_wire_response(answer))
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_the_truth_tells_what_is_left(vendor_url: str, fault: Any) -> None:
-    """Late answers are answers; the rest gives no verdict, or none that is good."""
+def test_the_truth_reports_availability(vendor_url: str, fault: Any) -> None:
+    """Late answers count as available; the other faults do not."""
     late = ("slow", "thinking", "slow-chunks", "wrong-content-type", "not-an-object")
 
     truth = httpx.get(f"{vendor_url}/with/{fault.name}/_truth/openai", trust_env=False).json()

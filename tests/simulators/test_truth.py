@@ -1,4 +1,4 @@
-"""What vendors tell about themselves, and stories in time."""
+"""The ground truth of vendors, and of stories over time."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from simulators.stories import DAY, HOUR, STORIES
 from simulators.vendors.registry import SPECS
 
 
-def truth(url: str, vendor: str, **query: str) -> Any:
+def get_truth(url: str, vendor: str, **query: str) -> Any:
     answer = httpx.get(f"{url}/_truth/{vendor}", params=query, trust_env=False)
     answer.raise_for_status()
     return answer.json()
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
-def test_every_vendor_tells_the_truth_about_every_model(vendor_url: str, spec: Any) -> None:
-    """All fields of a profile, and a rate for every metric."""
+def test_the_truth_covers_every_model_of_every_vendor(vendor_url: str, spec: Any) -> None:
+    """The truth has all fields of a profile, and a rate per metric."""
     for model in spec.models:
-        told = truth(vendor_url, spec.name, model=model)
-        assert set(told["capabilities"]) == {
+        truth = get_truth(vendor_url, spec.name, model=model)
+        assert set(truth["capabilities"]) == {
             "schema_level",
             "tool_call_format",
             "parser",
@@ -36,9 +36,9 @@ def test_every_vendor_tells_the_truth_about_every_model(vendor_url: str, spec: A
             "error_repair",
             "tool_choice",
         }
-        assert all(rate["rate"] in (0, 1) for rate in told["metrics"].values())
-        assert told["base_path"].startswith(spec.mount)
-        assert told["provider"] == spec.provider
+        assert all(get_rate["rate"] in (0, 1) for get_rate in truth["metrics"].values())
+        assert truth["base_path"].startswith(spec.mount)
+        assert truth["provider"] == spec.provider
 
 
 @pytest.mark.parametrize(
@@ -53,24 +53,24 @@ def test_every_vendor_tells_the_truth_about_every_model(vendor_url: str, spec: A
         ("anthropic", "sim-steady", {"thinking": {"type": "enabled"}}, "tolerated"),
     ],
 )
-def test_the_truth_goes_by_the_options_of_the_request(
+def test_the_truth_depends_on_the_options_of_the_request(
     vendor_url: str, vendor: str, model: str, options: Any, replay: str
 ) -> None:
-    """Whether reasoning must come back depends on whether there is any."""
-    told = truth(vendor_url, vendor, model=model, options=json.dumps(options))
+    """Reasoning must be replayed only if the options enable it."""
+    truth = get_truth(vendor_url, vendor, model=model, options=json.dumps(options))
 
-    assert told["capabilities"]["reasoning_replay"] == replay
+    assert truth["capabilities"]["reasoning_replay"] == replay
 
 
 def test_a_fault_changes_the_truth_by_its_probability(vendor_url: str) -> None:
-    """At every answer it is a capability; at some it is a rate."""
-    always = truth(f"{vendor_url}/with/leak-qwen-xml", "openai")
-    at_times = truth(f"{vendor_url}/with/leak-qwen-xml,p=0.3+prose,p=0.5", "openai")
+    """A permanent fault changes capabilities; a partial one changes rates."""
+    always = get_truth(f"{vendor_url}/with/leak-qwen-xml", "openai")
+    at_times = get_truth(f"{vendor_url}/with/leak-qwen-xml,p=0.3+prose,p=0.5", "openai")
 
     assert always["capabilities"]["tool_call_format"] == "xml"
     assert always["capabilities"]["parser"] == "qwen_xml"
     assert always["metrics"]["leak"] == {"rate": 1}
-    # Calls that always come in the same text format can be read.
+    # Calls that always arrive in the same text format can be parsed.
     assert always["metrics"]["parse_success"] == {"rate": 1}
     assert at_times["capabilities"]["tool_call_format"] == "openai"
     assert "tool_call_format" in at_times["undetermined"]
@@ -89,8 +89,8 @@ def test_a_fault_changes_the_truth_by_its_probability(vendor_url: str) -> None:
         ("/stories/no-such-story/_truth/openai", 404),
     ],
 )
-def test_what_cannot_be_told_is_said(vendor_url: str, path: str, status: int) -> None:
-    """A wrong question has a message, not a stack trace."""
+def test_an_invalid_truth_request_gets_an_error(vendor_url: str, path: str, status: int) -> None:
+    """An invalid request gets a message, not a stack trace."""
     answer = httpx.get(vendor_url + path, trust_env=False)
 
     assert answer.status_code == status
@@ -98,36 +98,36 @@ def test_what_cannot_be_told_is_said(vendor_url: str, path: str, status: int) ->
 
 
 @pytest.mark.parametrize("story", STORIES.values(), ids=lambda story: story.name)
-def test_every_story_is_played_by_a_vendor_that_exists(vendor_url: str, story: Any) -> None:
-    """Its vendor, model and switches are all there."""
-    told = truth(f"{vendor_url}/stories/{story.name}", story.vendor, model=story.model)
+def test_every_story_has_an_existing_vendor(vendor_url: str, story: Any) -> None:
+    """The vendor, model and switches of every story exist."""
+    truth = get_truth(f"{vendor_url}/stories/{story.name}", story.vendor, model=story.model)
 
-    assert told["base_path"].startswith(f"/stories/{story.name}/")
+    assert truth["base_path"].startswith(f"/stories/{story.name}/")
 
 
-def rate(story: str, metric: str, at: float) -> float:
+def get_rate(story_name: str, metric: str, at: float) -> float:
     with TestClient(build_app()) as client:
-        played = STORIES[story]
-        query: dict[str, Any] = {"model": played.model, "at": at}
-        told = client.get(f"/stories/{story}/_truth/{played.vendor}", params=query).json()
-    return float(told["metrics"][metric]["rate"])
+        story = STORIES[story_name]
+        query: dict[str, Any] = {"model": story.model, "at": at}
+        truth = client.get(f"/stories/{story_name}/_truth/{story.vendor}", params=query).json()
+    return float(truth["metrics"][metric]["rate"])
 
 
-def test_the_stories_unfold_in_time() -> None:
-    """Decay ramps, flapping comes and goes, an outage ends, a swap mends."""
-    decay = [rate("slow-decay", "parse_success", day * DAY) for day in (0, 5, 12, 19, 30)]
+def test_stories_change_the_truth_over_time() -> None:
+    """Decay ramps up, flapping alternates, an outage ends, a new template fixes leaks."""
+    decay = [get_rate("slow-decay", "parse_success", day * DAY) for day in (0, 5, 12, 19, 30)]
     assert decay == pytest.approx([1, 1, 0.7, 0.4, 0.4])
-    flapping = [rate("flapping", "leak", minutes * 60) for minutes in (5, 30, 125)]
+    flapping = [get_rate("flapping", "leak", minutes * 60) for minutes in (5, 30, 125)]
     assert flapping == [0.5, 0, 0.5]
-    outage = [rate("outage", "availability", DAY * 2 + HOUR * hours) for hours in (1, 7, 13)]
+    outage = [get_rate("outage", "availability", DAY * 2 + HOUR * hours) for hours in (1, 7, 13)]
     assert outage == [1, 0, 1]
-    swap = [rate("template-swap", "leak", day * DAY) for day in (6, 8)]
+    swap = [get_rate("template-swap", "leak", day * DAY) for day in (6, 8)]
     assert swap == pytest.approx([0.33, 0])
-    assert [rate("healthy", "parse_success", day * DAY) for day in (0, 300)] == [1, 1]
+    assert [get_rate("healthy", "parse_success", day * DAY) for day in (0, 300)] == [1, 1]
 
 
-def test_the_re_route_brings_a_duty_to_replay() -> None:
-    """From the tenth day on reasoning must come back, and a client that guesses is refused."""
+def test_the_re_route_adds_a_replay_duty() -> None:
+    """From the tenth day on reasoning must be replayed, and a client without it is refused."""
     with TestClient(build_app()) as client:
         path = "/stories/lost-replay/_truth/relay"
         before, after = (client.get(path, params={"at": day * DAY}).json() for day in (9, 11))
@@ -137,42 +137,42 @@ def test_the_re_route_brings_a_duty_to_replay() -> None:
     assert after["metrics"]["reasoning_replay_error"] == {"rate": 1}
 
 
-def test_the_clock_can_be_moved_and_moves_the_stories() -> None:
-    """A test of days takes no days."""
+def test_advancing_the_clock_advances_the_stories() -> None:
+    """Advancing the clock advances the stories."""
     with TestClient(build_app(latency=(0, 0))) as client:
-        played = STORIES["template-swap"]
-        path = f"/stories/template-swap/_truth/{played.vendor}"
+        story = STORIES["template-swap"]
+        path = f"/stories/template-swap/_truth/{story.vendor}"
         old = client.get(path).json()
         assert client.post("/_clock", json={"advance": 8 * DAY}).json()["now"] >= 8 * DAY
         new = client.get(path).json()
         assert client.post("/_clock", json={"advance": "soon"}).status_code == 400
 
     assert old["chat_template_hash"] != new["chat_template_hash"]
-    leaks = [told["metrics"]["leak"]["rate"] for told in (old, new)]
+    leaks = [answer["metrics"]["leak"]["rate"] for answer in (old, new)]
     assert leaks == pytest.approx([0.33, 0])
 
 
 @pytest.mark.parametrize("vendor", ["llamacpp", "ollama"])
-def test_a_swapped_template_is_served_counted_and_told(vendor_url: str, vendor: str) -> None:
-    """What the server shows is what the truth hashes."""
+def test_a_swapped_template_changes_its_hash(vendor_url: str, vendor: str) -> None:
+    """The truth's hash is that of the template that the server exposes."""
     hashes = set()
     for prefix in ("", "/with/new-template"):
         url = f"{vendor_url}{prefix}"
-        told = truth(url, vendor)["chat_template_hash"]
+        template_hash = get_truth(url, vendor)["chat_template_hash"]
         if vendor == "llamacpp":
-            shown = httpx.get(f"{url}/llamacpp/props", trust_env=False).json()["chat_template"]
+            template = httpx.get(f"{url}/llamacpp/props", trust_env=False).json()["chat_template"]
         else:
             body = {"model": "sim-steady"}
             answer = httpx.post(f"{url}/ollama/api/show", json=body, trust_env=False)
-            shown = answer.json()["template"]
-        assert hashlib.sha256(shown.encode()).hexdigest() == told
-        hashes.add(told)
+            template = answer.json()["template"]
+        assert hashlib.sha256(template.encode()).hexdigest() == template_hash
+        hashes.add(template_hash)
 
     assert len(hashes) == 2
 
 
 def test_engine_echo_fingerprint_and_token_count_can_be_swapped(vendor_url: str) -> None:
-    """Each change shows where that vendor tells it."""
+    """Each change is visible in the vendor's answers or metadata."""
     body = {"model": "sim-steady", "messages": [{"role": "user", "content": "Hello."}]}
 
     def answer(switch: str) -> Any:

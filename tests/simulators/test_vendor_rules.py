@@ -7,7 +7,7 @@ import pytest
 
 from simulators.vendors.registry import SPECS
 from simulators.vendors.reply_style import sign_text
-from tests.simulators.refusal_cases import KEYS, PATHS, Refusal, message_of, post
+from tests.simulators.refusal_cases import KEYS, PATHS, Refusal, post, read_message
 
 CALL = {"id": "call_X", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 ASSISTANT = {"role": "assistant", "content": None, "tool_calls": [CALL]}
@@ -21,23 +21,23 @@ G_SIGNED = {**G_CALL, "thoughtSignature": sign_text("t")}
 G_RESULT = {"functionResponse": {"name": "f", "id": "x", "response": {"output": "r"}}}
 
 
-def chat(*messages: Any, model: str = "sim-steady", **more: Any) -> dict[str, Any]:
-    return {"model": model, "messages": list(messages), **more}
+def chat(*messages: Any, model: str = "sim-steady", **fields: Any) -> dict[str, Any]:
+    return {"model": model, "messages": list(messages), **fields}
 
 
-def claude(*messages: Any, **more: Any) -> dict[str, Any]:
-    return {"model": "sim-steady", "max_tokens": 9, "messages": list(messages), **more}
+def claude(*messages: Any, **fields: Any) -> dict[str, Any]:
+    return {"model": "sim-steady", "max_tokens": 9, "messages": list(messages), **fields}
 
 
 def items(*entries: Any) -> dict[str, Any]:
     return {"model": "sim-steady", "input": [{"role": "user", "content": "hi"}, *entries]}
 
 
-def model_says(*parts: Any) -> dict[str, Any]:
+def model_content(*parts: Any) -> dict[str, Any]:
     return {"role": "model", "parts": list(parts)}
 
 
-def user_says(*parts: Any) -> dict[str, Any]:
+def user_content(*parts: Any) -> dict[str, Any]:
     return {"role": "user", "parts": list(parts)}
 
 
@@ -45,8 +45,8 @@ def assistant(*blocks: Any) -> dict[str, Any]:
     return {"role": "assistant", "content": list(blocks)}
 
 
-def v4(*messages: Any, **more: Any) -> dict[str, Any]:
-    return chat(*messages, model="sim-v4", **more)
+def v4(*messages: Any, **fields: Any) -> dict[str, Any]:
+    return chat(*messages, model="sim-v4", **fields)
 
 
 REASONED = {**ASSISTANT, "reasoning_content": "t"}
@@ -140,27 +140,27 @@ REFUSED = [
     Refusal("anthropic", {**claude(USER), "model": "nope"}, "model: nope", "not_found", status=404),
     Refusal(
         "gemini",
-        {"contents": [G_USER, model_says(G_SIGNED, G_CALL), user_says(G_RESULT)]},
+        {"contents": [G_USER, model_content(G_SIGNED, G_CALL), user_content(G_RESULT)]},
         "Please ensure that the number of function response parts is equal to the number of "
         "function call parts of the function call turn.",
         "closure_missing",
     ),
     Refusal(
         "gemini",
-        {"contents": [model_says(G_SIGNED), user_says(G_RESULT)]},
+        {"contents": [model_content(G_SIGNED), user_content(G_RESULT)]},
         "Please ensure that function call turn comes immediately after a user turn or after a "
         "function response turn.",
         "closure_order",
     ),
     Refusal(
         "gemini",
-        {"contents": [G_USER, user_says(G_RESULT)]},
+        {"contents": [G_USER, user_content(G_RESULT)]},
         "Please ensure that function response turn comes immediately after a function call turn.",
         "closure_orphan",
     ),
     Refusal(
         "gemini",
-        {"contents": [G_USER, model_says(G_CALL), user_says(G_RESULT)]},
+        {"contents": [G_USER, model_content(G_CALL), user_content(G_RESULT)]},
         "Function call is missing a thought_signature in functionCall parts.",
         "replay_signature_missing",
     ),
@@ -169,8 +169,8 @@ REFUSED = [
         {
             "contents": [
                 G_USER,
-                model_says({**G_CALL, "thoughtSignature": "AAAA"}),
-                user_says(G_RESULT),
+                model_content({**G_CALL, "thoughtSignature": "AAAA"}),
+                user_content(G_RESULT),
             ]
         },
         "Invalid thought signature.",
@@ -223,16 +223,16 @@ REFUSED = [
     ),
 ]
 
-TAKEN: list[tuple[str, dict[str, Any]]] = [
+ACCEPTED: list[tuple[str, dict[str, Any]]] = [
     ("openai", chat(USER, ASSISTANT, RESULT, USER)),
     ("responses", items(ITEM, OUTPUT)),
     ("anthropic", claude(USER, assistant(USE), {"role": "user", "content": [ANSWERED]})),
-    ("gemini", {"contents": [G_USER, model_says(G_SIGNED), user_says(G_RESULT)]}),
-    # Signatures are demanded of the current turn only.
-    ("gemini", {"contents": [G_USER, model_says(G_CALL), user_says(G_RESULT), G_USER]}),
+    ("gemini", {"contents": [G_USER, model_content(G_SIGNED), user_content(G_RESULT)]}),
+    # Signatures are required in the current turn only.
+    ("gemini", {"contents": [G_USER, model_content(G_CALL), user_content(G_RESULT), G_USER]}),
     ("deepseek", v4(USER, REASONED, RESULT, USER)),
     ("deepseek", v4(USER, ASSISTANT, RESULT, thinking={"type": "disabled"})),
-    # The older model forgets the reasoning of earlier turns.
+    # The older model does not require the reasoning of earlier turns.
     ("deepseek", chat(USER, ASSISTANT, RESULT, USER, model="sim-v3.2-reasoner")),
     # These check no closure.
     ("vllm", chat(USER, ASSISTANT, USER)),
@@ -241,14 +241,16 @@ TAKEN: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("refusal", REFUSED, ids=str)
-def test_what_the_vendor_refuses_is_refused_in_its_words(vendor_url: str, refusal: Refusal) -> None:
-    """Status and text as documented, and our classifier knows what was meant."""
+def test_a_vendor_refuses_invalid_histories_with_its_own_message(
+    vendor_url: str, refusal: Refusal
+) -> None:
+    """Status and message are as documented, and our classifier recognises the refusal."""
     refusal.check(vendor_url)
 
 
-@pytest.mark.parametrize(("vendor", "body"), TAKEN)
-def test_a_history_in_order_is_taken(vendor_url: str, vendor: str, body: dict[str, Any]) -> None:
-    """The same rules let the right histories through."""
+@pytest.mark.parametrize(("vendor", "body"), ACCEPTED)
+def test_a_valid_history_is_accepted(vendor_url: str, vendor: str, body: dict[str, Any]) -> None:
+    """The same rules accept valid histories."""
     assert post(vendor_url, vendor, json=body).status_code == 200
 
 
@@ -271,11 +273,11 @@ def test_a_history_in_order_is_taken(vendor_url: str, vendor: str, body: dict[st
 def test_a_malformed_body_gets_the_vendors_envelope(
     vendor_url: str, vendor: str, content: bytes
 ) -> None:
-    """Never a traceback: an error of the client's, with a text in it."""
+    """A malformed body gets a client error with a message, never a traceback."""
     response = post(vendor_url, vendor, content=content)
 
     assert response.status_code in (400, 404)
-    assert message_of(response)
+    assert read_message(response)
 
 
 @pytest.mark.parametrize(
@@ -292,20 +294,20 @@ def test_a_malformed_body_gets_the_vendors_envelope(
         ("gemini", "x-goog-api-key", (403, "Method doesn't allow"), (400, "API key not valid.")),
     ],
 )
-def test_a_key_is_asked_for_in_the_vendors_words(
+def test_a_missing_or_wrong_key_gets_the_vendors_message(
     vendor_url: str, vendor: str, header: str, missing: tuple[int, str], wrong: tuple[int, str]
 ) -> None:
-    """Without a key and with a wrong one."""
+    """A missing and a wrong key get the vendor's status and message."""
     for headers, (status, text) in (({}, missing), ({header: "Bearer wrong"}, wrong)):
         response = post(vendor_url, vendor, json={}, headers=headers)
 
         assert response.status_code == status
-        assert message_of(response).startswith(text)
+        assert read_message(response).startswith(text)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
-def test_every_side_endpoint_answers(vendor_url: str, spec: Any) -> None:
-    """Lists of models, versions and templates are served with a key that is right."""
+def test_every_metadata_endpoint_answers(vendor_url: str, spec: Any) -> None:
+    """Lists of models, versions and templates are served with a valid key."""
     body = {"model": next(iter(spec.models))}
     with httpx.Client(trust_env=False, headers=KEYS) as client:
         for method, path in spec.endpoints:
@@ -316,7 +318,7 @@ def test_every_side_endpoint_answers(vendor_url: str, spec: Any) -> None:
 
 
 def test_a_stream_of_gemini_without_sse_is_a_list(vendor_url: str) -> None:
-    """alt=sse has to be asked for."""
+    """Without alt=sse the stream is one JSON list."""
     path = PATHS["gemini"].replace("generateContent", "streamGenerateContent")
     with httpx.Client(trust_env=False, headers=KEYS) as client:
         chunks = client.post(vendor_url + path, json={"contents": [G_USER]}).json()

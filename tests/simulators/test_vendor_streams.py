@@ -24,25 +24,25 @@ every_vendor = pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name
 PROMPT = "Call probe_echo twice in one turn.\nmessage: ü one\ntag: alpha\nmessage: two\ntag: beta"
 
 
-def asked(spec: Spec, prompt: str = PROMPT) -> ModelCall:
+def build_call(spec: Spec, prompt: str = PROMPT) -> ModelCall:
     turns = (Turn(Role.USER, (Text(prompt),)),)
     return ModelCall(next(iter(spec.models)), turns, tools=(PROBE_ECHO,))
 
 
-def question(spec: Spec, prompt: str = PROMPT) -> VendorRequest:
-    """A question to the vendor's first model, which thinks about it."""
+def build_request(spec: Spec, prompt: str = PROMPT) -> VendorRequest:
+    """A request to the vendor's first model, with thinking."""
     model = next(iter(spec.models.values()))
-    return VendorRequest({}, {}, asked(spec, prompt), model, thinks=True)
+    return VendorRequest({}, {}, build_call(spec, prompt), model, thinks=True)
 
 
-def served(spec: Spec, *fault_hooks: FaultHooks) -> RequestHandler:
+def build_handler(spec: Spec, *fault_hooks: FaultHooks) -> RequestHandler:
     return RequestHandler(spec, fault_hooks, random.Random(1))
 
 
-def read_stream(vendor: RequestHandler, reply: Reply) -> Reply:
-    reader = FORMATS[vendor.spec.format].read_stream()
+def read_stream(handler: RequestHandler, reply: Reply) -> Reply:
+    reader = FORMATS[handler.spec.format].read_stream()
     events: list[Event] = []
-    for chunk in vendor.stream(reply):
+    for chunk in handler.build_chunks(reply):
         events += reader.feed(chunk)
     events += reader.close()
     last = events[-1]
@@ -52,13 +52,13 @@ def read_stream(vendor: RequestHandler, reply: Reply) -> Reply:
 
 @every_vendor
 @pytest.mark.parametrize("prompt", [PROMPT, "How are you?"])
-def test_a_stream_says_what_the_whole_answer_says(spec: Spec, prompt: str) -> None:
-    """The same parts, read by the adapter of the format, and nothing bent."""
-    vendor = served(spec)
-    reply = vendor.reply(question(spec, prompt))
+def test_a_stream_has_the_same_content_as_the_whole_answer(spec: Spec, prompt: str) -> None:
+    """The format's adapter reads the same parts from both, without deviations."""
+    handler = build_handler(spec)
+    reply = handler.build_reply(build_request(spec, prompt))
 
-    whole = FORMATS[spec.format].read_reply(json.loads(vendor.whole(reply)))
-    streamed = read_stream(vendor, reply)
+    whole = FORMATS[spec.format].read_reply(json.loads(handler.encode_reply(reply)))
+    streamed = read_stream(handler, reply)
 
     assert [(c.id, c.name, c.input) for c in streamed.calls] == [
         (c.id, c.name, c.input) for c in whole.calls
@@ -69,11 +69,11 @@ def test_a_stream_says_what_the_whole_answer_says(spec: Spec, prompt: str) -> No
     assert not whole.deviations
 
 
-class Mumbles(FaultHooks):
-    """Bends at every stage, so that each can be seen."""
+class EveryStageFault(FaultHooks):
+    """Changes the answer at every stage, visibly."""
 
     @override
-    def reply(self, reply: Reply, asked: VendorRequest, rng: random.Random) -> Reply:
+    def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
         return Reply((Text("abc"),), reply.stop, model=reply.model)
 
     @override
@@ -93,15 +93,15 @@ class Mumbles(FaultHooks):
         return replace(spec, echo="other")
 
 
-def test_a_bend_reaches_the_reply_its_events_its_body_and_its_bytes() -> None:
-    """The one place where faults are put in."""
-    vendor = served(SPECS[0], Mumbles())
-    reply = vendor.reply(question(SPECS[0], "How are you?"))
+def test_hooks_change_the_reply_its_events_its_body_and_its_bytes() -> None:
+    """The handler applies the hooks of every stage."""
+    handler = build_handler(SPECS[0], EveryStageFault())
+    reply = handler.build_reply(build_request(SPECS[0], "How are you?"))
 
     assert reply.text == "abc"
-    assert read_stream(vendor, reply).text == "xyz"
-    assert vendor.stream(reply)[-1] == b"\n"
-    assert json.loads(vendor.whole(reply))["mumbled"] is True
+    assert read_stream(handler, reply).text == "xyz"
+    assert handler.build_chunks(reply)[-1] == b"\n"
+    assert json.loads(handler.encode_reply(reply))["mumbled"] is True
 
 
 @settings(max_examples=150, deadline=None)
@@ -109,14 +109,14 @@ def test_a_bend_reaches_the_reply_its_events_its_body_and_its_bytes() -> None:
     st.text(alphabet="probe_echo message tag:=\"'`{}[]|\n,.and as alpha 1²", max_size=200),
     st.text(alphabet='{}":error,message at least 5 must be one of tag', max_size=80),
 )
-def test_the_mind_never_stumbles_over_a_text(prompt: str, told: str) -> None:
-    """Whatever a client sends, there is an answer that can be written as JSON."""
-    first = answer_request(asked(SPECS[0], f"Call probe_echo {prompt}"))
-    turns = list(asked(SPECS[0], f"Call probe_echo {prompt}").turns)
+def test_the_model_answers_any_text(prompt: str, error_text: str) -> None:
+    """Any prompt and any error text get an answer that can be written as JSON."""
+    first = answer_request(build_call(SPECS[0], f"Call probe_echo {prompt}"))
+    turns = list(build_call(SPECS[0], f"Call probe_echo {prompt}").turns)
     style = SPECS[0].style
     call = ModelCall("sim-steady", tuple(turns), tools=(PROBE_ECHO,))
-    reply = style.reply(first, call, random.Random(1), thinks=False, signs=False)
-    results = tuple(ToolResult(made.id, told, is_error=True) for made in reply.calls)
+    reply = style.build_reply(first, call, random.Random(1), thinks=False, signs=False)
+    results = tuple(ToolResult(made.id, error_text, is_error=True) for made in reply.calls)
     history = (*turns, reply.as_turn(), Turn(Role.TOOL, results))
 
     second = answer_request(ModelCall("sim-steady", history, tools=(PROBE_ECHO,)))

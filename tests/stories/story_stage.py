@@ -18,7 +18,7 @@ import psycopg
 from psycopg import sql
 
 from tests.live import ROOT, broker, celery_worker, environment
-from tests.simulators.plugin import served
+from tests.simulators.plugin import serve_vendors
 from tests.stories.simulated_clock import SimulatedClock, install_clock
 from workers.probing import beat
 
@@ -137,7 +137,7 @@ def start_stories(endpoints: Sequence[StoryEndpoint], folder: Path) -> Iterator[
         install_clock(f"{server}/{database}", database)
         broker().flushdb()
         stack.callback(broker().flushdb)
-        vendors, _ = stack.enter_context(served())
+        vendors, _ = stack.enter_context(serve_vendors())
         runner = StoryRunner(f"{server}/{database}", vendors, endpoints)
         stack.callback(runner.close)
         env = {**SETTINGS, "DATABASE_URL": runner.env["DATABASE_URL"]}

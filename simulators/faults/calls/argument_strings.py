@@ -1,4 +1,4 @@
-"""Argument texts that no writer of ours would write, for the formats that send a string."""
+"""Malformed argument strings, for the formats that send arguments as a string."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simulators.faults.effects import NO_CALLS
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.json_writers import as_json
 from simulators.vendors.hooks import FaultHooks
-from simulators.vendors.reply_stream import PIECE
+from simulators.vendors.reply_stream import PIECE_LENGTH
 from simulators.vendors.spec import VendorRequest
 
 STRING_FORMATS = frozenset({"openai", "openai_responses"})
@@ -24,7 +24,7 @@ STRING_FORMATS = frozenset({"openai", "openai_responses"})
 
 @dataclass(frozen=True, slots=True)
 class ArgumentSpelling(FaultHooks):
-    """Every call's arguments are spelled in a way of the fault's own."""
+    """Writes every call's arguments with the fault's own function."""
 
     spell: Callable[[str], str]
 
@@ -41,43 +41,43 @@ class ArgumentSpelling(FaultHooks):
         return respell_events(events)
 
 
-def with_text(call: ToolCall, text: str, **more: JSON) -> ToolCall:
-    """The call with another argument text. Formats that send an object do not see it.
+def with_text(call: ToolCall, text: str, **item_fields: JSON) -> ToolCall:
+    """The call with another argument text, which formats that send an object ignore.
 
-    `more` are fields of the item that the call is in the Responses format.
+    `item_fields` are set on the call's item in the Responses format.
     """
     own: Extra = {
         "openai": {"$function": {"arguments": text}},
-        "openai_responses": {"arguments": text, **more},
+        "openai_responses": {"arguments": text, **item_fields},
     }
     return replace(call, extra={**call.extra, **own})
 
 
 def respell_events(events: Sequence[Event]) -> list[Event]:
-    """The events with the other texts in their deltas, where Chat Completions streams them."""
+    """The events with the replaced texts in their deltas, as Chat Completions streams them."""
     texts = {
         event.index: text
         for event in events
-        if isinstance(event, PartEnded) and (text := _text(event)) is not None
+        if isinstance(event, PartEnded) and (text := _argument_text(event)) is not None
     }
-    return [new for event in events for new in _respelled(event, texts)]
+    return [changed for event in events for changed in _respell_event(event, texts)]
 
 
-def _text(event: PartEnded) -> str | None:
+def _argument_text(event: PartEnded) -> str | None:
     extra = event.part.extra if isinstance(event.part, ToolCall) else {}
     text = own_inner_fields(extra, "openai", "function").get("arguments")
     return text if isinstance(text, str) else None
 
 
-def _respelled(event: Event, texts: Mapping[int, str]) -> Iterator[Event]:
+def _respell_event(event: Event, texts: Mapping[int, str]) -> Iterator[Event]:
     match event:
         case PartDelta() if event.index in texts:
             return
         case PartEnded(part=ToolCall() as call) if event.index in texts:
             text = texts[event.index]
-            for begin in range(0, len(text), PIECE):
-                yield PartDelta(event.index, text[begin : begin + PIECE])
-            # Said once more at the end of the call, it would be added to what was streamed.
+            for begin in range(0, len(text), PIECE_LENGTH):
+                yield PartDelta(event.index, text[begin : begin + PIECE_LENGTH])
+            # Repeated at the end of the call, the text would be appended to what was streamed.
             extra = {name: own for name, own in call.extra.items() if name != "openai"}
             yield PartEnded(event.index, replace(call, extra=extra))
         case _:
@@ -85,7 +85,7 @@ def _respelled(event: Event, texts: Mapping[int, str]) -> Iterator[Event]:
 
 
 def _without_quotes(text: str) -> str:
-    """No JSON any more, as a model writes that forgets the quotes of its keys and the end."""
+    """Invalid JSON: the quotes of the first key are missing, and the end is broken."""
     return text.replace('{"', "{", 1).replace('":', ":", 1).removesuffix("}") + ",,}"
 
 

@@ -1,4 +1,4 @@
-"""Which calls a model makes, how often, and what it does about a choice, a result or an error."""
+"""Which calls a model makes, how often, and how it reacts to a choice, a result or an error."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.spec import Rule, Spec, VendorRequest
 
 # Formats that can force a call, forbid one, or switch parallel calls off.
-CHOOSING = EVERY_FORMAT - {"ollama"}
-SWITCHING = EVERY_FORMAT - {"ollama", "gemini"}
+CHOICE_FORMATS = EVERY_FORMAT - {"ollama"}
+PARALLEL_FORMATS = EVERY_FORMAT - {"ollama", "gemini"}
 FORCED = ("required", "named")
 UNREPAIRED = Effect({Metric.REPAIR_SUCCESS: 1}, {"error_repair": "none"})
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerChange(FaultHooks):
-    """The model wants something else; `change` tells what that makes of the vendor."""
+    """Changes the model's answer; `change_spec` adapts the vendor's capabilities."""
 
-    want: Callable[[Answer, VendorRequest], Answer]
-    change: Callable[[Spec], Spec] = keep_spec
+    change_answer: Callable[[Answer, VendorRequest], Answer]
+    change_spec: Callable[[Spec], Spec] = keep_spec
 
     @override
     def answer(self, answer: Answer, request: VendorRequest, rng: random.Random) -> Answer:
-        return self.want(answer, request)
+        return self.change_answer(answer, request)
 
     @override
     def spec(self, spec: Spec) -> Spec:
-        return self.change(spec)
+        return self.change_spec(spec)
 
 
 class ForcedWithoutThinking(FaultHooks):
-    """A forced call is made without a thought, where the vendor would otherwise refuse."""
+    """Makes a forced call without reasoning where the vendor would otherwise refuse it."""
 
     @override
     def spec(self, spec: Spec) -> Spec:
-        rule = None if spec.rule is None else _unthinking(spec.rule)
+        rule = None if spec.rule is None else _check_without_thinking(spec.rule)
         return replace(spec, rule=rule, thinking_choices=None)
 
     @override
@@ -60,29 +60,29 @@ class ForcedWithoutThinking(FaultHooks):
 
 
 def failed_calls(request: VendorRequest) -> list[tuple[ToolCall, ToolResult]]:
-    """The calls of the last round whose results tell of an error."""
+    """The calls of the last round whose results report an error."""
     turns = request.call.turns
-    spoken = [index for index, turn in enumerate(turns) if turn.role is Role.ASSISTANT]
-    if not spoken or request.call.tool_choice == NONE:
+    assistant_turns = [index for index, turn in enumerate(turns) if turn.role is Role.ASSISTANT]
+    if not assistant_turns or request.call.tool_choice == NONE:
         return []
-    made = {call.id: call for call in turns[spoken[-1]].calls}
-    results = [result for turn in turns[spoken[-1] + 1 :] for result in turn.results]
+    calls = {call.id: call for call in turns[assistant_turns[-1]].calls}
+    results = [result for turn in turns[assistant_turns[-1] + 1 :] for result in turn.results]
     return [
-        (made[result.call_id], result)
+        (calls[result.call_id], result)
         for result in results
-        if result.call_id in made and is_failure(result)
+        if result.call_id in calls and is_failure(result)
     ]
 
 
-def _unthinking(rule: Rule) -> Rule:
+def _check_without_thinking(rule: Rule) -> Rule:
     return lambda request: rule(replace(request, thinks=False) if request.forces else request)
 
 
-def _one(answer: Answer, request: VendorRequest) -> Answer:
+def _keep_first_call(answer: Answer, request: VendorRequest) -> Answer:
     return replace(answer, tool_requests=answer.tool_requests[:1])
 
 
-def _twice(answer: Answer, request: VendorRequest) -> Answer:
+def _duplicate_calls(answer: Answer, request: VendorRequest) -> Answer:
     return replace(
         answer,
         tool_requests=tuple(
@@ -91,13 +91,13 @@ def _twice(answer: Answer, request: VendorRequest) -> Answer:
     )
 
 
-def _in_parallel(answer: Answer, request: VendorRequest) -> Answer:
+def _ignore_parallel_off(answer: Answer, request: VendorRequest) -> Answer:
     if request.call.parallel is not False:
         return answer
     return answers.answer_request(replace(request.call, parallel=None))
 
 
-def _unforced(answer: Answer, request: VendorRequest) -> Answer:
+def _ignore_forced_choice(answer: Answer, request: VendorRequest) -> Answer:
     return (
         answers.answer_request(replace(request.call, tool_choice=None))
         if request.forces
@@ -105,34 +105,34 @@ def _unforced(answer: Answer, request: VendorRequest) -> Answer:
     )
 
 
-def _unforbidden(answer: Answer, request: VendorRequest) -> Answer:
+def _ignore_none_choice(answer: Answer, request: VendorRequest) -> Answer:
     if request.call.tool_choice != NONE:
         return answer
     return answers.answer_request(replace(request.call, tool_choice=None))
 
 
-def _again(answer: Answer, request: VendorRequest) -> Answer:
+def _repeat_failed_calls(answer: Answer, request: VendorRequest) -> Answer:
     failed = failed_calls(request)
-    return _repeating([call for call, _ in failed], request) if failed else answer
+    return _repeat_calls([call for call, _ in failed], request) if failed else answer
 
 
-def _slowly(answer: Answer, request: VendorRequest) -> Answer:
-    """Once more the same, and right only after the second error."""
+def _repeat_first_failures(answer: Answer, request: VendorRequest) -> Answer:
+    """Repeat the call after the first error, and correct it after the second."""
     failed = [call for call, _ in failed_calls(request)]
-    made = [(call.name, call.input) for turn in request.call.turns for call in turn.calls]
-    fresh = [call for call in failed if made.count((call.name, call.input)) == 1]
-    return _repeating(fresh, request) if fresh else answer
+    earlier_calls = [(call.name, call.input) for turn in request.call.turns for call in turn.calls]
+    first_failures = [call for call in failed if earlier_calls.count((call.name, call.input)) == 1]
+    return _repeat_calls(first_failures, request) if first_failures else answer
 
 
-def _resigned(answer: Answer, request: VendorRequest) -> Answer:
+def _give_up(answer: Answer, request: VendorRequest) -> Answer:
     if not (failed := failed_calls(request)):
         return answer
     names = ", ".join(call.name for call, _ in failed)
     return Answer("It did not work.", f"I am sorry, {names} failed and I cannot help any further.")
 
 
-def _redirected(answer: Answer, request: VendorRequest) -> Answer:
-    """Calls the hidden tool that some clients show the model in place of a call that failed."""
+def _call_invalid_tool(answer: Answer, request: VendorRequest) -> Answer:
+    """Call the hidden tool that some clients show the model in place of a failed call."""
     if not (failed := failed_calls(request)):
         return answer
     hidden = ToolSpec("invalid", "", None)
@@ -143,12 +143,12 @@ def _redirected(answer: Answer, request: VendorRequest) -> Answer:
     return Answer("The call was invalid.", "", tuple(tool_requests))
 
 
-def _unheeding(answer: Answer, request: VendorRequest) -> Answer:
-    answered = any(turn.results for turn in request.call.turns)
-    return replace(answer, text=PROSE) if answered and not answer.tool_requests else answer
+def _ignore_results(answer: Answer, request: VendorRequest) -> Answer:
+    has_results = any(turn.results for turn in request.call.turns)
+    return replace(answer, text=PROSE) if has_results and not answer.tool_requests else answer
 
 
-def _repeating(calls: list[ToolCall], request: VendorRequest) -> Answer:
+def _repeat_calls(calls: list[ToolCall], request: VendorRequest) -> Answer:
     known = {tool.name: tool for tool in request.call.tools}
     tool_requests = [
         ToolRequest(known.get(call.name, ToolSpec(call.name, "", None)), call.input)
@@ -157,14 +157,14 @@ def _repeating(calls: list[ToolCall], request: VendorRequest) -> Answer:
     return Answer("I should try that again.", "", tuple(tool_requests))
 
 
-def _without(*modes: str) -> Callable[[Spec], Spec]:
-    """The vendor on which some values of tool_choice do not work."""
+def _without_choices(*modes: str) -> Callable[[Spec], Spec]:
+    """A change to a vendor on which these values of tool_choice do not work."""
 
     def kept(choices: tuple[str, ...] | None) -> tuple[str, ...]:
         return tuple(choice for choice in choices or () if choice not in modes)
 
     def change(spec: Spec) -> Spec:
-        if spec.format not in CHOOSING:
+        if spec.format not in CHOICE_FORMATS:
             return spec
         thinking = kept(spec.thinking_choices) or None
         return replace(spec, choices=kept(spec.choices), thinking_choices=thinking)
@@ -181,49 +181,49 @@ FAULTS = (
         "one-call",
         "",
         "only the first of several calls that were asked for at once",
-        _always(AnswerChange(_one)),
+        _always(AnswerChange(_keep_first_call)),
         effect=Effect({Metric.PARALLEL_DOWNGRADE: 1}, {"supports_parallel_tool_use": False}),
     ),
     Fault(
         "ignores-parallel-off",
         "",
         "several calls although parallel calls were switched off",
-        _always(AnswerChange(_in_parallel)),
-        SWITCHING,
+        _always(AnswerChange(_ignore_parallel_off)),
+        PARALLEL_FORMATS,
     ),
     Fault(
         "twice",
         "",
         "every call stands twice in the answer, under two ids",
-        _always(AnswerChange(_twice)),
+        _always(AnswerChange(_duplicate_calls)),
     ),
     Fault(
         "no-repair",
         "",
         "after an error the same call comes again, unchanged",
-        _always(AnswerChange(_again)),
+        _always(AnswerChange(_repeat_failed_calls)),
         effect=UNREPAIRED,
     ),
     Fault(
         "gives-up",
         "",
         "after an error there are words and no further call",
-        _always(AnswerChange(_resigned)),
+        _always(AnswerChange(_give_up)),
         effect=UNREPAIRED,
     ),
     Fault(
         "slow-repair",
         "",
         "after the first error the same call comes again; after the second it is corrected",
-        _always(AnswerChange(_slowly)),
-        # What counts is the answer to the first error.
+        _always(AnswerChange(_repeat_first_failures)),
+        # The metric counts the answer to the first error.
         effect=Effect({Metric.REPAIR_SUCCESS: 1}, {"error_repair": "limited"}),
     ),
     Fault(
         "invalid-tool-loop",
         "Z55",
         "after an error a tool named invalid is called, which nobody offered",
-        _always(AnswerChange(_redirected)),
+        _always(AnswerChange(_call_invalid_tool)),
         effect=Effect(
             {Metric.REPAIR_SUCCESS: 1, Metric.SCHEMA_FAILURE: None}, {"error_repair": "none"}
         ),
@@ -232,28 +232,28 @@ FAULTS = (
         "ignores-results",
         "",
         "the answer after the results says nothing of them",
-        _always(AnswerChange(_unheeding)),
+        _always(AnswerChange(_ignore_results)),
     ),
     Fault(
         "ignores-choice",
         "",
         "a forced call is not made where the words do not ask for it",
-        _always(AnswerChange(_unforced, _without(*FORCED))),
-        CHOOSING,
+        _always(AnswerChange(_ignore_forced_choice, _without_choices(*FORCED))),
+        CHOICE_FORMATS,
     ),
     Fault(
         "calls-despite-none",
         "",
         "calls are made although tool_choice forbids them",
-        _always(AnswerChange(_unforbidden, _without("none"))),
-        CHOOSING,
+        _always(AnswerChange(_ignore_none_choice, _without_choices("none"))),
+        CHOICE_FORMATS,
     ),
     Fault(
         "forced-without-thinking",
         "Z67",
         "a forced call comes without the thinking that was asked for",
         _always(ForcedWithoutThinking()),
-        CHOOSING,
+        CHOICE_FORMATS,
     ),
     EFFORT_IGNORED,
 )

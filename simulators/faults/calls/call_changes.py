@@ -1,4 +1,4 @@
-"""Every call of an answer, changed one by one."""
+"""Changes every call of an answer, one by one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Schema: TypeAlias = Mapping[str, JSON]
 
 @dataclass(frozen=True, slots=True)
 class CallChange(FaultHooks):
-    """Each call becomes another, by what was asked."""
+    """Replaces each call with another, depending on the request."""
 
     change: Callable[[ToolCall, VendorRequest], ToolCall]
 

@@ -9,14 +9,14 @@ from typing import TypeAlias
 from probes.messages import JSON
 
 Body: TypeAlias = Mapping[str, JSON]
-# The body as it shall be, or None for a frame that shall not be sent.
-Change: TypeAlias = Callable[[Body], Body | None]
+# Returns the new body, or None to drop the frame.
+BodyChange: TypeAlias = Callable[[Body], Body | None]
 
 
-def change_frames(chunks: Sequence[bytes], change: Change) -> list[bytes]:
-    """The chunks with every frame's body changed; what is no frame stays as it is."""
+def change_frames(chunks: Sequence[bytes], change: BodyChange) -> list[bytes]:
+    """The chunks with every frame's body changed; other chunks are unchanged."""
     changed = [
-        b"".join(_changed(frame, change) for frame in chunk.split(b"\n\n") if frame)
+        b"".join(_change_frame(frame, change) for frame in chunk.split(b"\n\n") if frame)
         if b"data: " in chunk
         else chunk
         for chunk in chunks
@@ -24,7 +24,7 @@ def change_frames(chunks: Sequence[bytes], change: Change) -> list[bytes]:
     return [chunk for chunk in changed if chunk]
 
 
-def _changed(frame: bytes, change: Change) -> bytes:
+def _change_frame(frame: bytes, change: BodyChange) -> bytes:
     head, _, data = frame.partition(b"data: ")
     if not data.startswith(b"{"):
         return frame + b"\n\n"

@@ -1,4 +1,4 @@
-"""A model that thinks, and bills for it, however little effort is asked for."""
+"""A model that thinks, and bills for it, even at effort `none`."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ THOUGHT_TOKENS = 2048
 
 
 class IgnoredEffort(FaultHooks):
-    """Effort none is accepted and means nothing."""
+    """Accepts effort `none` and ignores it."""
 
     @override
     def spec(self, spec: Spec) -> Spec:
         if spec.format not in FORMATS:
             return spec
-        own = spec.switch
+        own_switch = spec.thinking_switch
         return replace(
             with_thinking(spec, ReplayDuty.FREE),
-            switch=lambda body: None if wants_no_effort(body) else own(body),
+            thinking_switch=lambda body: None if disables_effort(body) else own_switch(body),
         )
 
     @override
     def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
-        if not wants_no_effort(request.body):
+        if not disables_effort(request.body):
             return reply
-        spoken = reply.usage.output_tokens or 0
+        output_tokens = reply.usage.output_tokens or 0
         usage = replace(
             reply.usage,
-            output_tokens=spoken + THOUGHT_TOKENS,
+            output_tokens=output_tokens + THOUGHT_TOKENS,
             reasoning_tokens=THOUGHT_TOKENS,
         )
         return replace(reply, usage=usage)
 
 
-def wants_no_effort(body: Mapping[str, JSON]) -> bool:
-    """Whether a request of either of OpenAI's formats asks not to think."""
+def disables_effort(body: Mapping[str, JSON]) -> bool:
+    """Whether a request in either OpenAI format disables thinking."""
     nested = object_or_empty(body.get("reasoning")).get("effort")
     return body.get("reasoning_effort", nested) in NO_EFFORT
 

@@ -1,4 +1,4 @@
-"""Calls that were begun or announced and never arrive."""
+"""Calls that are started or announced but never arrive."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from simulators.vendors.spec import VendorRequest
 
 
 class PhantomCall(FaultHooks):
-    """The stop says that there are calls, and there are none."""
+    """Reports calls in the stop reason, but sends none."""
 
     @override
     def body(self, body: Mapping[str, JSON], rng: random.Random) -> Mapping[str, JSON]:
@@ -32,7 +32,7 @@ class PhantomCall(FaultHooks):
                     kept["content"] = message.get("content") or ""
                 return {**body, "choices": [{**object_or_empty(choice), "message": kept}]}
             case {"type": "message", "content": list(blocks)}:
-                return {**body, "content": [block for block in blocks if not _is_use(block)]}
+                return {**body, "content": [block for block in blocks if not _is_tool_use(block)]}
             case _:
                 return body
 
@@ -44,9 +44,9 @@ class PhantomCall(FaultHooks):
             match frame:
                 case {"choices": [{"delta": {"tool_calls": _}}]}:
                     return None
-                case {"type": "content_block_start", "index": int(at), "content_block": block}:
-                    if _is_use(block):
-                        dropped.add(at)
+                case {"type": "content_block_start", "index": int(index), "content_block": block}:
+                    if _is_tool_use(block):
+                        dropped.add(index)
                 case _:
                     pass
             return None if frame.get("index") in dropped else frame
@@ -55,14 +55,14 @@ class PhantomCall(FaultHooks):
 
 
 class MalformedCall(FaultHooks):
-    """The vendor disowns the call of its own model and hands out nothing of it."""
+    """Reports its own model's call as malformed and sends nothing of it."""
 
     @override
     def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
         if not reply.calls:
             return reply
         raw = reply.calls[0].raw
-        # Ollama says so in the last line of a stream; other formats do not show the part.
+        # Ollama reports it in the last line of a stream; other formats do not send the part.
         error = f"error parsing tool call: raw='{raw}]', err=invalid character ']' after "
         broken = BrokenCall(f"{raw}]", f"{error}top-level value")
         parts = (*without_calls(reply.parts), broken)
@@ -70,13 +70,13 @@ class MalformedCall(FaultHooks):
 
 
 class TruncatedCall(FaultHooks):
-    """The token limit ends the answer in the middle of its first call."""
+    """Ends the answer at the token limit, in the middle of its first call."""
 
     @override
     def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
         if not reply.calls:
             return reply
-        parts = (*without_calls(reply.parts), _cut(reply.calls[0]))
+        parts = (*without_calls(reply.parts), _cut_call(reply.calls[0]))
         return replace(reply, parts=parts, stop=Stop.LENGTH)
 
     @override
@@ -88,18 +88,18 @@ class TruncatedCall(FaultHooks):
         return change_frames(chunks, _cut_block)
 
 
-def _is_use(block: JSON) -> bool:
+def _is_tool_use(block: JSON) -> bool:
     return object_or_empty(block).get("type") == "tool_use"
 
 
-def _cut(call: ToolCall) -> ToolCall:
+def _cut_call(call: ToolCall) -> ToolCall:
     kept = dict(list(call.input.items())[: len(call.input) // 2])
     text = call.raw[: max(1, len(call.raw) // 2)]
     return with_text(replace(call, input=kept), text, status="incomplete")
 
 
 def _cut_block(frame: Body) -> Body:
-    """Anthropic's stream ends inside the JSON, where a whole answer has what could be read."""
+    """Anthropic's stream ends inside the JSON; a whole answer keeps the parsed part."""
     match frame:
         case {"delta": {"type": "input_json_delta", "partial_json": str(text)} as delta}:
             return {**frame, "delta": {**object_or_empty(delta), "partial_json": text[:-1] or "{"}}

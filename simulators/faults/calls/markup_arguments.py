@@ -1,4 +1,4 @@
-"""Calls in which an engine's parser left markup, or lost what stood behind some."""
+"""Calls in which an engine's parser left markup, or lost the text after it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from probes.outcomes import Metric
 from simulators.faults.calls.call_changes import CallChange, tool_schema, with_input
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.leak import without_calls
-from simulators.faults.text.tag_writers import plain, qwen_xml
+from simulators.faults.text.tag_writers import as_text, qwen_xml
 from simulators.model.schema_values import properties
 from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.spec import VendorRequest
@@ -30,7 +30,7 @@ _CLOSE = re.compile(r"</(?:parameter|tool_call)>")
 
 @dataclass(frozen=True, slots=True)
 class CallListChange(FaultHooks):
-    """Other calls where there are some; none of them left is a plain end."""
+    """Replaces the calls of an answer; without any left, the answer ends normally."""
 
     change: Callable[[tuple[ToolCall, ...], VendorRequest], tuple[ToolCall, ...]]
 
@@ -43,54 +43,58 @@ class CallListChange(FaultHooks):
         return replace(reply, parts=(*without_calls(reply.parts), *calls), stop=stop)
 
 
-def _next_inside(calls: tuple[ToolCall, ...], request: VendorRequest) -> tuple[ToolCall, ...]:
+def _swallow_next_calls(
+    calls: tuple[ToolCall, ...], request: VendorRequest
+) -> tuple[ToolCall, ...]:
     first, *later = calls
     if not later or not first.input:
         return calls
     key, value = next(iter(first.input.items()))
-    # The value runs on over the end of its call into the calls behind it.
-    swallowed = f"{plain(value)}</parameter>\n</function>\n</tool_call>\n{qwen_xml(later)}"
+    # The value continues past the end of its call into the following calls.
+    swallowed = f"{as_text(value)}</parameter>\n</function>\n</tool_call>\n{qwen_xml(later)}"
     return (with_input(first, {**first.input, key: swallowed}),)
 
 
-def _without_bare(calls: tuple[ToolCall, ...], request: VendorRequest) -> tuple[ToolCall, ...]:
-    def takes_any(call: ToolCall) -> bool:
+def _drop_calls_without_arguments(
+    calls: tuple[ToolCall, ...], request: VendorRequest
+) -> tuple[ToolCall, ...]:
+    def takes_arguments(call: ToolCall) -> bool:
         schema = tool_schema(call, request)
         return bool(properties(schema, schema))
 
-    return tuple(call for call in calls if takes_any(call))
+    return tuple(call for call in calls if takes_arguments(call))
 
 
-def _cut(value: JSON) -> JSON:
-    """The value, every string in it only up to the first closing tag that it mentions."""
+def _cut_strings(value: JSON) -> JSON:
+    """The value with every string cut at the first closing tag in it."""
     match value:
         case str():
             return _CLOSE.split(value, maxsplit=1)[0]
         case Mapping():
-            return {name: _cut(item) for name, item in value.items()}
+            return {name: _cut_strings(item) for name, item in value.items()}
         case list():
-            return [_cut(item) for item in value]
+            return [_cut_strings(item) for item in value]
         case _:
             return value
 
 
-def _cut_at_tag(call: ToolCall, request: VendorRequest) -> ToolCall:
-    return with_input(call, {name: _cut(value) for name, value in call.input.items()})
+def _cut_call_at_tag(call: ToolCall, request: VendorRequest) -> ToolCall:
+    return with_input(call, {name: _cut_strings(value) for name, value in call.input.items()})
 
 
-def _fragments(call: ToolCall, request: VendorRequest) -> ToolCall:
-    torn: dict[str, JSON] = {
+def _add_tag_fragments(call: ToolCall, request: VendorRequest) -> ToolCall:
+    fragmented: dict[str, JSON] = {
         f"{name}<arg_key": f"{value}</arg_value>" if isinstance(value, str) else value
         for name, value in call.input.items()
     }
-    return with_input(call, torn or {"<arg_key": "</arg_value>"})
+    return with_input(call, fragmented or {"<arg_key": "</arg_value>"})
 
 
-def _suffixed(suffix: str) -> CallChange:
+def _append_to_name(suffix: str) -> CallChange:
     return CallChange(lambda call, request: replace(call, name=f"{call.name}{suffix}"))
 
 
-def _unknown(call: ToolCall, request: VendorRequest) -> ToolCall:
+def _rename_to_unknown(call: ToolCall, request: VendorRequest) -> ToolCall:
     known = {tool.name for tool in request.call.tools}
     names = (f"{call.name}_v{number}" for number in count(2))
     return replace(call, name=next(name for name in names if name not in known))
@@ -101,13 +105,13 @@ FAULTS = (
         "cut-at-tag",
         "Z27",
         "strings end at the first </parameter> or </tool_call> in them",
-        lambda value: CallChange(_cut_at_tag),
+        lambda value: CallChange(_cut_call_at_tag),
     ),
     Fault(
         "next-call-inside",
         "Z28",
         "of several calls only the first, whose first argument holds the raw XML of the others",
-        lambda value: CallListChange(_next_inside),
+        lambda value: CallListChange(_swallow_next_calls),
         effect=Effect(
             {Metric.PARALLEL_DOWNGRADE: 1, Metric.SCHEMA_FAILURE: None},
             {"supports_parallel_tool_use": False},
@@ -117,42 +121,42 @@ FAULTS = (
         "polluted-name",
         "Z31",
         "tool names end in </arg_value>",
-        lambda value: _suffixed("</arg_value>"),
+        lambda value: _append_to_name("</arg_value>"),
         effect=MISNAMED,
     ),
     Fault(
         "glued-name",
         "",
         "tool names end in a glued json",
-        lambda value: _suffixed("json"),
+        lambda value: _append_to_name("json"),
         effect=MISNAMED,
     ),
     Fault(
         "channel-in-name",
         "",
         "tool names end in <|channel|>commentary",
-        lambda value: _suffixed("<|channel|>commentary"),
+        lambda value: _append_to_name("<|channel|>commentary"),
         effect=MISNAMED,
     ),
     Fault(
         "unknown-tool",
         "",
         "calls of a tool that was not offered",
-        lambda value: CallChange(_unknown),
+        lambda value: CallChange(_rename_to_unknown),
         effect=MISNAMED,
     ),
     Fault(
         "fragments",
         "Z35",
         "argument names and texts with fragments of <arg_key> and </arg_value>",
-        lambda value: CallChange(_fragments),
+        lambda value: CallChange(_add_tag_fragments),
         effect=WRONG,
     ),
     Fault(
         "no-argument-lost",
         "Z32",
         "calls of tools without arguments do not arrive",
-        lambda value: CallListChange(_without_bare),
+        lambda value: CallListChange(_drop_calls_without_arguments),
         effect=Effect({Metric.PARSE_SUCCESS: None}),
     ),
 )

@@ -1,4 +1,4 @@
-"""Servers that answer with an error because they could not read the call of their own model."""
+"""Servers that answer with an error because they cannot parse their own model's call."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ FORMATS = frozenset({"ollama", "openai"})
 
 @dataclass(frozen=True, slots=True)
 class ServerParseError(FaultHooks):
-    """A 500 of Ollama's wherever the model calls; `words` makes its text of the arguments."""
+    """Answers every call with Ollama's 500; `write_message` gets the arguments."""
 
-    words: Callable[[str], str]
+    write_message: Callable[[str], str]
 
     @override
     def spec(self, spec: Spec) -> Spec:
         if spec.format not in FORMATS:
             return spec
-        envelope = _wrapped(spec.envelope) if spec.format == "openai" else spec.envelope
+        envelope = _wrap_envelope(spec.envelope) if spec.format == "openai" else spec.envelope
         return replace(spec, rule=self._rule(spec.rule), envelope=envelope)
 
     def _rule(self, own: Rule | None) -> Rule:
@@ -37,13 +37,15 @@ class ServerParseError(FaultHooks):
             if own is not None:
                 own(request)
             if tool_requests := answers.answer_request(request.call).tool_requests:
-                raise RequestRefused(self.words(as_json(tool_requests[0].arguments)), status=500)
+                raise RequestRefused(
+                    self.write_message(as_json(tool_requests[0].arguments)), status=500
+                )
 
         return rule
 
 
-def _wrapped(own: Envelope) -> Envelope:
-    """The envelope that Ollama puts around its errors below /v1."""
+def _wrap_envelope(own: Envelope) -> Envelope:
+    """Ollama's error envelope below /v1."""
 
     def envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
         if refusal.status != 500:
@@ -54,7 +56,7 @@ def _wrapped(own: Envelope) -> Envelope:
     return envelope
 
 
-def _quoted(arguments: str) -> str:
+def _quote_arguments(arguments: str) -> str:
     error = "invalid character ']' after top-level value"
     return f"error parsing tool call: raw='{arguments}]', err={error}"
 
@@ -64,7 +66,7 @@ FAULTS = (
         "server-parse",
         "Z45",
         "HTTP 500 that quotes the call which the server could not parse",
-        lambda value: ServerParseError(_quoted),
+        lambda value: ServerParseError(_quote_arguments),
         FORMATS,
         SILENT,
     ),

@@ -1,3 +1,3 @@
-"""Requests and histories that a vendor rejects with 400."""
+"""Faults under which a vendor rejects requests or histories with 400."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Histories that are refused for how calls and results stand in them."""
+"""Histories that are refused for the order or number of their calls and results."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def _refuse_items(body: Body) -> None:
 
 
 def _refuse_parts(body: Body) -> None:
-    for content in closure_rules.contents_of(body):
-        if any("functionCall" in part for part in closure_rules.parts_of(content)):
+    for content in closure_rules.read_contents(body):
+        if any("functionCall" in part for part in closure_rules.read_parts(content)):
             raise RequestRefused(EQUAL_PARTS)
 
 
@@ -67,70 +67,72 @@ def _without_result(index: int, ids: list[str]) -> RequestRefused:
     return RequestRefused(text.replace("{ids}", ", ".join(ids)))
 
 
-def _bridged(body: Body) -> None:
+def _check_bridge(body: Body) -> None:
     roles = [text_or_empty(item.get("role")) for item in list_entries(body, "messages")]
-    for before, role in pairwise(roles):
-        if (before, role) in (("tool", "user"), ("user", "tool")):
-            text = f"Unexpected role '{role}' after role '{before}'"
+    for previous, role in pairwise(roles):
+        if (previous, role) in (("tool", "user"), ("user", "tool")):
+            text = f"Unexpected role '{role}' after role '{previous}'"
             raise RequestRefused(text, code="3230")
 
 
-def _calls_in_order(body: Body) -> None:
-    """A call follows a question or a result; here also behind a Chat route to Gemini."""
-    before = ""
+def _check_call_order(body: Body) -> None:
+    """A call follows a question or a result; checked also on a Chat route to Gemini."""
+    previous = ""
     for message in list_entries(body, "messages"):
         role = text_or_empty(message.get("role"))
         if role in ("system", "developer"):
             continue
-        if read_call_ids(message) and before not in ("user", "tool"):
+        if read_call_ids(message) and previous not in ("user", "tool"):
             raise RequestRefused(CALL_ORDER)
-        before = role
+        previous = role
 
 
-def _parts_in_order(body: Body) -> None:
+def _check_part_order(body: Body) -> None:
     role = ""
-    for content in closure_rules.contents_of(body):
-        calls = any("functionCall" in part for part in closure_rules.parts_of(content))
+    for content in closure_rules.read_contents(body):
+        calls = any("functionCall" in part for part in closure_rules.read_parts(content))
         if calls and role in ("", "model"):
             raise RequestRefused(CALL_ORDER)
         role = text_or_empty(content.get("role")) or "user"
 
 
-def _equal_calls(body: Body) -> None:
-    waiting = 0
+def _check_call_count(body: Body) -> None:
+    pending = 0
     for message in list_entries(body, "messages"):
         if message.get("role") == "tool":
-            waiting -= 1
+            pending -= 1
             continue
-        if waiting:
+        if pending:
             raise RequestRefused(EQUAL_PARTS)
-        waiting = len(read_call_ids(message))
-    if waiting:
+        pending = len(read_call_ids(message))
+    if pending:
         raise RequestRefused(EQUAL_PARTS)
 
 
-def _equal_parts(body: Body) -> None:
-    waiting = 0
-    for content in closure_rules.contents_of(body):
-        parts = closure_rules.parts_of(content)
-        if sum("functionResponse" in part for part in parts) != waiting:
+def _check_part_count(body: Body) -> None:
+    pending = 0
+    for content in closure_rules.read_contents(body):
+        parts = closure_rules.read_parts(content)
+        if sum("functionResponse" in part for part in parts) != pending:
             raise RequestRefused(EQUAL_PARTS)
-        waiting = sum("functionCall" in part for part in parts)
-    if waiting:
+        pending = sum("functionCall" in part for part in parts)
+    if pending:
         raise RequestRefused(EQUAL_PARTS)
 
 
-def _in_one_message(body: Body) -> None:
+def _check_single_message(body: Body) -> None:
     messages = list_entries(body, "messages")
     for index, message in assistant_messages(body):
-        behind = messages[index + 1] if index + 1 < len(messages) else {}
-        answered = {block.get("tool_use_id") for _, block in find_blocks(behind, "tool_result")}
+        next_message = messages[index + 1] if index + 1 < len(messages) else {}
+        answered = {
+            block.get("tool_use_id") for _, block in find_blocks(next_message, "tool_result")
+        }
         uses = [text_or_empty(block.get("id")) for _, block in find_blocks(message, "tool_use")]
         if missing := [id_ for id_ in uses if id_ not in answered]:
             raise _without_result(index, missing)
 
 
-def _json_arguments(body: Body) -> None:
+def _check_json_arguments(body: Body) -> None:
     for _, message in assistant_messages(body):
         for call in list_entries(message, "tool_calls"):
             arguments = object_or_empty(call.get("function")).get("arguments")
@@ -168,32 +170,34 @@ FAULTS = (
         "bridge-wanted",
         "Z65",
         "400 where the user speaks right after a result",
-        RefusalCheck({"openai": check_body(_bridged)}),
+        RefusalCheck({"openai": check_body(_check_bridge)}),
     ),
     refusal_fault(
         "function-call-order",
         "Z11",
         "400 where a call follows neither a question nor a result",
         RefusalCheck(
-            {"gemini": check_body(_parts_in_order), "openai": check_body(_calls_in_order)}
+            {"gemini": check_body(_check_part_order), "openai": check_body(_check_call_order)}
         ),
     ),
     refusal_fault(
         "parts-must-equal",
         "Z10",
         "400 where there are not as many results as calls",
-        RefusalCheck({"gemini": check_body(_equal_parts), "openai": check_body(_equal_calls)}),
+        RefusalCheck(
+            {"gemini": check_body(_check_part_count), "openai": check_body(_check_call_count)}
+        ),
     ),
     refusal_fault(
         "results-in-one-message",
         "Z68",
         "400 where the results of one turn stand in several messages",
-        RefusalCheck({"anthropic": check_body(_in_one_message)}),
+        RefusalCheck({"anthropic": check_body(_check_single_message)}),
     ),
     refusal_fault(
         "arguments-must-be-json",
         "Z38",
         "400 where the arguments of a call in the history are no JSON",
-        RefusalCheck({"openai": check_body(_json_arguments)}),
+        RefusalCheck({"openai": check_body(_check_json_arguments)}),
     ),
 )

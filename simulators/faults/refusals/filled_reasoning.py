@@ -1,4 +1,4 @@
-"""A vendor that knows the reasoning it gave, and takes no other in its place."""
+"""A vendor that recognises its own reasoning and accepts no substitute."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from probes.adapters.json_fields import list_or_empty, object_or_empty
 from probes.messages import JSON, Part, Reasoning, ReasoningKind, Reply
-from simulators.faults.refusals.chat_reasoning import FIELDS, refuse_missing
+from simulators.faults.refusals.chat_reasoning import FIELDS, require_reasoning
 from simulators.faults.refusals.refusal import (
     Body,
     RefusalCheck,
@@ -25,36 +25,38 @@ from simulators.vendors.spec import VendorRequest
 
 @dataclass(frozen=True, slots=True)
 class ReasoningMark(RefusalCheck):
-    """Marks the reasoning it gives, so that it can be known without being remembered."""
+    """Marks the reasoning it sends, to recognise it without storing it."""
 
     @override
     def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
-        return replace(reply, parts=tuple(map(_marked, reply.parts)))
+        return replace(reply, parts=tuple(map(_mark_part, reply.parts)))
 
 
-def _marked(part: Part) -> Part:
+def _mark_part(part: Part) -> Part:
     if not isinstance(part, Reasoning):
         return part
     text = f"{part.text}\n[{sign_text(part.text)}]"
     if part.kind is ReasoningKind.DETAILS:
-        details: list[JSON] = [{**object_or_empty(item), "text": text} for item in _items(part)]
+        details: list[JSON] = [
+            {**object_or_empty(item), "text": text} for item in _first_detail(part)
+        ]
         return replace(part, text=text, raw=details)
     return replace(part, text=text) if part.raw in FIELDS else part
 
 
-def _items(part: Reasoning) -> list[JSON]:
-    # The vendors here give all of their thoughts in one entry.
+def _first_detail(part: Reasoning) -> list[JSON]:
+    # The simulated vendors send all reasoning in one entry.
     return list_or_empty(part.raw)[:1]
 
 
-def _is_known(said: str | None) -> bool:
-    text, _, mark = (said or "").rpartition("\n[")
-    # Thoughts between tags are part of the content, which nobody vouches for.
-    return mark == f"{sign_text(text)}]" or "</think>" in (said or "")
+def _is_own_reasoning(reasoning: str | None) -> bool:
+    text, _, mark = (reasoning or "").rpartition("\n[")
+    # Reasoning between tags is part of the content, which is not marked.
+    return mark == f"{sign_text(text)}]" or "</think>" in (reasoning or "")
 
 
-def _need_own(body: Body) -> None:
-    refuse_missing(body, _is_known)
+def _require_own_reasoning(body: Body) -> None:
+    require_reasoning(body, _is_own_reasoning)
 
 
 REFUSES_FILLER = refusal_fault(
@@ -62,7 +64,7 @@ REFUSES_FILLER = refusal_fault(
     "Z03",
     "400 where the reasoning that comes back is not what the vendor gave, such as a full stop",
     ReasoningMark(
-        {"openai": check_while_thinking(_need_own)},
+        {"openai": check_while_thinking(_require_own_reasoning)},
         partial(with_thinking, replay=ReplayDuty.ALL_TURNS),
     ),
 )

@@ -1,4 +1,4 @@
-"""A forced choice of a tool, refused in the words of the vendor that is meant."""
+"""A forced tool choice, refused with the message of a selected vendor."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ NOT_SUPPORTED = 'tool_choice: type "tool" and "any" are not supported for this m
 
 @dataclass(frozen=True, slots=True)
 class RefusalText:
-    """How one vendor refuses, and what it takes."""
+    """How one vendor refuses, and which choices it accepts."""
 
     text: str
     code: str | None = None
-    takes: tuple[str, ...] = UNFORCED
+    accepted_choices: tuple[str, ...] = UNFORCED
 
 
 # By the value of the switch.
-CHAT = (
-    RefusalText("Tool choice must be auto", takes=("auto",)),
+CHAT_REFUSALS = (
+    RefusalText("Tool choice must be auto", accepted_choices=("auto",)),
     RefusalText("Thinking mode does not support this tool_choice", "invalid_request_error"),
     RefusalText("tool_choice '{choice}' is incompatible with thinking enabled"),
     RefusalText(
@@ -38,39 +38,43 @@ CHAT = (
 )
 
 
-def _refuse_chat(words: RefusalText) -> Rule:
+def _refuse_chat(refusal: RefusalText) -> Rule:
     def rule(request: VendorRequest) -> None:
         choice = request.call.tool_choice or AUTO
-        if choice.mode not in words.takes:
-            raise RequestRefused(words.text.replace("{choice}", _word(choice)), code=words.code)
+        if choice.mode not in refusal.accepted_choices:
+            raise RequestRefused(
+                refusal.text.replace("{choice}", _choice_label(choice)), code=refusal.code
+            )
 
     return rule
 
 
-def _word(choice: ToolChoice) -> str:
+def _choice_label(choice: ToolChoice) -> str:
     return "specified" if choice.mode == "named" else choice.mode
 
 
-def _refuse_messages(request: VendorRequest) -> None:
+def _refuse_anthropic(request: VendorRequest) -> None:
     if request.forces:
         raise RequestRefused(NOT_SUPPORTED)
 
 
-def _taking(words: RefusalText) -> Callable[[Spec], Spec]:
+def _limit_choices(refusal: RefusalText) -> Callable[[Spec], Spec]:
     def change(spec: Spec) -> Spec:
-        takes = words.takes if spec.format == "openai" else UNFORCED
-        kept = tuple(choice for choice in spec.choices if choice in takes)
+        accepted_choices = refusal.accepted_choices if spec.format == "openai" else UNFORCED
+        kept = tuple(choice for choice in spec.choices if choice in accepted_choices)
         return replace(spec, choices=kept, thinking_choices=None)
 
     return change
 
 
 def _make(value: float | None) -> RefusalCheck:
-    if value not in (None, *range(len(CHAT))):
-        raise SwitchError(f"forced-choice-refused takes a value from 0 to {len(CHAT) - 1}.")
-    words = CHAT[int(value or 0)]
-    checks = {"openai": _refuse_chat(words), "anthropic": _refuse_messages}
-    return RefusalCheck(checks, _taking(words))
+    if value not in (None, *range(len(CHAT_REFUSALS))):
+        raise SwitchError(
+            f"forced-choice-refused takes a value from 0 to {len(CHAT_REFUSALS) - 1}."
+        )
+    refusal = CHAT_REFUSALS[int(value or 0)]
+    checks = {"openai": _refuse_chat(refusal), "anthropic": _refuse_anthropic}
+    return RefusalCheck(checks, _limit_choices(refusal))
 
 
 FORCED_CHOICE_REFUSED = Fault(

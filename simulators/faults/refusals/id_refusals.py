@@ -20,37 +20,37 @@ from simulators.vendors.error_envelopes import RequestRefused
 from simulators.vendors.reply_style import IdStyle
 from simulators.vendors.spec import Spec
 
-NINE = re.compile(r"[a-zA-Z0-9]{9}")
+NINE_CHARACTERS = re.compile(r"[a-zA-Z0-9]{9}")
 
 
-def _unique_uses(body: Body) -> None:
-    found = [
+def _check_unique_uses(body: Body) -> None:
+    ids = [
         (f"messages.{index}.content.{place}", text_or_empty(block.get("id")))
         for index, message in assistant_messages(body)
         for place, block in find_blocks(message, "tool_use")
     ]
-    _need_unique(found)
+    _require_unique(ids)
 
 
-def _unique_calls(body: Body) -> None:
-    """The same text behind a Chat route: the calls became blocks on the way."""
-    found = [
+def _check_unique_calls(body: Body) -> None:
+    """The same message on a Chat route, which converts calls to blocks."""
+    ids = [
         (f"messages.{index}.content.{place}", id_)
         for index, message in assistant_messages(body)
         for place, id_ in enumerate(read_call_ids(message))
     ]
-    _need_unique(found)
+    _require_unique(ids)
 
 
-def _need_unique(found: list[tuple[str, str]]) -> None:
+def _require_unique(ids: list[tuple[str, str]]) -> None:
     seen: set[str] = set()
-    for where, id_ in found:
+    for where, id_ in ids:
         if id_ in seen:
             raise RequestRefused(f"{where}: `tool_use` ids must be unique")
         seen.add(id_)
 
 
-def _single_outputs(body: Body) -> None:
+def _check_single_outputs(body: Body) -> None:
     seen: set[str] = set()
     for item in list_entries(body, "input"):
         if item.get("type") != "function_call_output":
@@ -65,20 +65,20 @@ def _single_outputs(body: Body) -> None:
         seen.add(id_)
 
 
-def _nine_characters(body: Body) -> None:
+def _check_nine_characters(body: Body) -> None:
     for message in list_entries(body, "messages"):
         ids = read_call_ids(message)
         if message.get("role") == "tool":
             ids.append(text_or_empty(message.get("tool_call_id")))
         for id_ in ids:
-            if not NINE.fullmatch(id_):
+            if not NINE_CHARACTERS.fullmatch(id_):
                 raise RequestRefused(
                     f"Tool call id was {id_} but must be a-z, A-Z, 0-9, with a length of 9.",
                     code="3280",
                 )
 
 
-def _with_nine(spec: Spec) -> Spec:
+def _with_nine_character_ids(spec: Spec) -> Spec:
     return replace(spec, style=replace(spec.style, call_ids=IdStyle("", 9)))
 
 
@@ -87,18 +87,20 @@ FAULTS = (
         "unique-ids",
         "Z72",
         "400 where an id of a call stands twice in the history",
-        RefusalCheck({"anthropic": check_body(_unique_uses), "openai": check_body(_unique_calls)}),
+        RefusalCheck(
+            {"anthropic": check_body(_check_unique_uses), "openai": check_body(_check_unique_calls)}
+        ),
     ),
     refusal_fault(
         "duplicate-output",
         "Z44",
         "400 where two outputs have one call_id",
-        RefusalCheck({"openai_responses": check_body(_single_outputs)}),
+        RefusalCheck({"openai_responses": check_body(_check_single_outputs)}),
     ),
     refusal_fault(
         "nine-character-ids",
         "Z49",
         "ids of nine letters and digits, and 400 for any other in a history",
-        RefusalCheck({"openai": check_body(_nine_characters)}, _with_nine),
+        RefusalCheck({"openai": check_body(_check_nine_characters)}, _with_nine_character_ids),
     ),
 )

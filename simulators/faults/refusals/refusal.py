@@ -1,6 +1,6 @@
-"""Shared by all refusals: a check that runs before the vendor's own rule, and reading a history.
+"""Shared by all refusals: a check that runs before the vendor's rule, and history readers.
 
-Checks get the request as it was sent, whose inner fields may have any type, and raise
+Checks get the request as it was sent, whose inner fields can have any type, and raise
 RequestRefused with messages that real vendors send.
 """
 
@@ -26,7 +26,7 @@ def keep_spec(spec: Spec) -> Spec:
 
 @dataclass(frozen=True, slots=True)
 class RefusalCheck(FaultHooks):
-    """Refuses what the check of the vendor's format refuses; `change` is what else is different."""
+    """Runs the check of the vendor's format; `change` adapts the vendor."""
 
     checks: Mapping[str, Rule]
     change: Callable[[Spec], Spec] = keep_spec
@@ -52,19 +52,21 @@ def chain_rules(first: Rule, second: Rule | None) -> Rule:
 
 
 def refusal_fault(
-    name: str, row: str, shows: str, hooks: RefusalCheck, effect: Effect | None = None
+    name: str, row: str, symptom: str, hooks: RefusalCheck, effect: Effect | None = None
 ) -> Fault:
-    """The entry of a refusal that has a check for some formats and leaves the others alone."""
-    return Fault(name, row, shows, lambda value: hooks, frozenset(hooks.checks), effect or Effect())
+    """The registry entry of a refusal, which acts on the formats that it has a check for."""
+    return Fault(
+        name, row, symptom, lambda value: hooks, frozenset(hooks.checks), effect or Effect()
+    )
 
 
 def check_body(check: Callable[[Body], None]) -> Rule:
-    """A check of the body alone as a rule."""
+    """A rule from a check of the body alone."""
     return lambda request: check(request.body)
 
 
 def check_while_thinking(check: Callable[[Body], None]) -> Rule:
-    """A rule that holds only where the model thinks."""
+    """A rule that applies only while the model thinks."""
 
     def rule(request: VendorRequest) -> None:
         if request.thinks:
@@ -79,9 +81,9 @@ def list_entries(body: Body, name: str) -> list[Body]:
 
 
 def find_blocks(message: Body, kind: str) -> list[tuple[int, Body]]:
-    """Anthropic's blocks of one kind with their places."""
-    found = enumerate(list_entries(message, "content"))
-    return [(place, block) for place, block in found if block.get("type") == kind]
+    """Anthropic's blocks of one type, with their positions."""
+    entries = enumerate(list_entries(message, "content"))
+    return [(place, block) for place, block in entries if block.get("type") == kind]
 
 
 def read_call_ids(message: Body) -> list[str]:
@@ -90,7 +92,7 @@ def read_call_ids(message: Body) -> list[str]:
 
 
 def assistant_messages(body: Body) -> Iterator[tuple[int, Body]]:
-    """The assistant's messages with their places."""
+    """The assistant's messages, with their positions."""
     for index, message in enumerate(list_entries(body, "messages")):
         if message.get("role") == "assistant":
             yield index, message

@@ -1,4 +1,4 @@
-"""Refusals as they come through a relay, the vendor's own words somewhere inside."""
+"""Refusals that a relay wraps, with the vendor's own message inside."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LITELLM_ERRORS = {400: "BadRequestError", 401: "AuthenticationError", 404: "NotF
 
 @dataclass(frozen=True, slots=True)
 class RelayWrapper(FaultHooks):
-    """Every refusal is wrapped."""
+    """Wraps every refusal."""
 
     wrap: Wrap
 
@@ -38,34 +38,36 @@ class RelayWrapper(FaultHooks):
 
 def _openrouter(spec: Spec, refusal: RequestRefused, body: dict[str, JSON]) -> dict[str, JSON]:
     metadata: dict[str, JSON] = {"raw": json.dumps(body), "provider_name": spec.title}
-    said = "Provider returned error"
-    return {"error": {"message": said, "code": refusal.status, "metadata": metadata}}
+    message = "Provider returned error"
+    return {"error": {"message": message, "code": refusal.status, "metadata": metadata}}
 
 
-def _named(spec: Spec, refusal: RequestRefused, body: dict[str, JSON]) -> dict[str, JSON]:
-    said = f"Error from provider ({spec.title}): {refusal.message}"
-    return _told(said, "invalid_request_error")
+def _provider_named(spec: Spec, refusal: RequestRefused, body: dict[str, JSON]) -> dict[str, JSON]:
+    message = f"Error from provider ({spec.title}): {refusal.message}"
+    return _error_body(message, "invalid_request_error")
 
 
 def _litellm(spec: Spec, refusal: RequestRefused, body: dict[str, JSON]) -> dict[str, JSON]:
     kind = LITELLM_ERRORS.get(refusal.status, "APIError")
     vendor = spec.name.capitalize()
-    said = f"litellm.{kind}: {vendor}Exception - {json.dumps(body)}. Received Model Group=default"
-    return _told(said, str(refusal.status))
+    message = (
+        f"litellm.{kind}: {vendor}Exception - {json.dumps(body)}. Received Model Group=default"
+    )
+    return _error_body(message, str(refusal.status))
 
 
-def _bracketed(spec: Spec, refusal: RequestRefused, body: dict[str, JSON]) -> dict[str, JSON]:
+def _model_bracketed(spec: Spec, refusal: RequestRefused, body: dict[str, JSON]) -> dict[str, JSON]:
     model = f"{spec.name}/{next(iter(spec.models))}"
-    return _told(f"[{model}] [{refusal.status}]: {json.dumps(body)}", str(refusal.status))
+    return _error_body(f"[{model}] [{refusal.status}]: {json.dumps(body)}", str(refusal.status))
 
 
-def _told(message: str, code: str) -> dict[str, JSON]:
+def _error_body(message: str, code: str) -> dict[str, JSON]:
     error: dict[str, JSON] = {"message": message, "type": "invalid_request_error"}
     return {"error": {**error, "param": None, "code": code}}
 
 
 # By the value of the switch.
-WRAPS: tuple[Wrap, ...] = (_openrouter, _named, _litellm, _bracketed)
+WRAPS: tuple[Wrap, ...] = (_openrouter, _provider_named, _litellm, _model_bracketed)
 
 
 def _make(value: float | None) -> RelayWrapper:

@@ -1,4 +1,4 @@
-"""Reasoning that must come back with a history, in each vendor's words for what is missing."""
+"""Reasoning that must be replayed with a history, with each vendor's error message."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 from probes.adapters.json_fields import text_or_empty
 from probes.outcomes import Metric
 from simulators.faults.fault import Effect, Fault
-from simulators.faults.refusals.chat_reasoning import MUST_RETURN, read_reasoning, refuse_missing
+from simulators.faults.refusals.chat_reasoning import MUST_RETURN, read_reasoning, require_reasoning
 from simulators.faults.refusals.filled_reasoning import REFUSES_FILLER
 from simulators.faults.refusals.refusal import (
     Body,
@@ -25,9 +25,9 @@ from simulators.faults.refusals.refusal import (
 from simulators.faults.refusals.signed_blocks import BLOCKS_UNMODIFIED, PREFIX_BOUND, THINKING
 from simulators.faults.thinking_models import with_constant_thinking, with_thinking
 from simulators.vendors import responses_rules, rules
-from simulators.vendors.closure_rules import contents_of, parts_of
+from simulators.vendors.closure_rules import read_contents, read_parts
 from simulators.vendors.error_envelopes import RequestRefused
-from simulators.vendors.item_ids import needed_reasoning
+from simulators.vendors.item_ids import required_reasoning_id
 from simulators.vendors.model_traits import ReplayDuty
 from simulators.vendors.spec import Spec
 
@@ -42,8 +42,8 @@ KIMI_MISSING = (
 )
 
 
-def _need_current(body: Body) -> None:
-    """The reasoning of calls since the last question."""
+def _require_current_turn(body: Body) -> None:
+    """Require the reasoning of calls since the last question."""
     users = [
         i for i, item in enumerate(list_entries(body, "messages")) if item.get("role") == "user"
     ]
@@ -53,29 +53,29 @@ def _need_current(body: Body) -> None:
             raise RequestRefused(MISSING_FIELD.replace("{index}", str(index)))
 
 
-def _need_calls(body: Body) -> None:
-    """The reasoning of every message that calls."""
+def _require_with_calls(body: Body) -> None:
+    """Require the reasoning of every message with calls."""
     for index, message in assistant_messages(body):
         if read_call_ids(message) and read_reasoning(message) is None:
             raise RequestRefused(KIMI_MISSING.replace("{index}", str(index)))
 
 
-def _need_all(body: Body) -> None:
-    refuse_missing(body, lambda said: said is not None)
+def _require_all(body: Body) -> None:
+    require_reasoning(body, lambda reasoning: reasoning is not None)
 
 
-def _need_words(body: Body) -> None:
-    refuse_missing(body, bool)
+def _require_nonempty(body: Body) -> None:
+    require_reasoning(body, bool)
 
 
-def _need_blocks(body: Body) -> None:
-    """A thinking block in every message from the first call of a turn on."""
-    for _, message in _in_tool_turns(body):
+def _require_blocks(body: Body) -> None:
+    """Require a thinking block in every message from the first call of a turn on."""
+    for _, message in _iter_tool_turns(body):
         if not any(find_blocks(message, kind) for kind in THINKING):
             raise RequestRefused(BLOCK_MUST_RETURN)
 
 
-def _in_tool_turns(body: Body) -> Iterator[tuple[int, Body]]:
+def _iter_tool_turns(body: Body) -> Iterator[tuple[int, Body]]:
     called = False
     for index, message in enumerate(list_entries(body, "messages")):
         if message.get("role") == "assistant":
@@ -86,7 +86,7 @@ def _in_tool_turns(body: Body) -> Iterator[tuple[int, Body]]:
             called = False
 
 
-def _no_fields(body: Body) -> None:
+def _reject_fields(body: Body) -> None:
     for index, message in assistant_messages(body):
         for name in ("reasoning_content", "reasoning", "reasoning_details"):
             if name in message:
@@ -95,7 +95,7 @@ def _no_fields(body: Body) -> None:
                 raise RequestRefused(text, param=where, code="unknown_parameter")
 
 
-def _no_blocks(body: Body) -> None:
+def _reject_blocks(body: Body) -> None:
     for index, message in assistant_messages(body):
         for kind in THINKING:
             for place, _ in find_blocks(message, kind):
@@ -117,7 +117,7 @@ def _refuse_items(body: Body) -> None:
     for item in list_entries(body, "input"):
         if item.get("type") == "function_call":
             id_ = text_or_empty(item.get("id")) or text_or_empty(item.get("call_id"))
-            needed = needed_reasoning(id_) or "rs_0"
+            needed = required_reasoning_id(id_) or "rs_0"
             raise RequestRefused(
                 f"Item '{id_}' of type 'function_call' was provided without its required "
                 f"'reasoning' item: '{needed}'.",
@@ -126,56 +126,56 @@ def _refuse_items(body: Body) -> None:
 
 
 def _refuse_parts(body: Body) -> None:
-    for content in contents_of(body):
-        if any("functionCall" in part for part in parts_of(content)):
+    for content in read_contents(body):
+        if any("functionCall" in part for part in read_parts(content)):
             raise RequestRefused("Corrupted thought signature.")
 
 
-def _signing(spec: Spec) -> Spec:
+def _with_signatures(spec: Spec) -> Spec:
     models = {
         name: replace(model, replay=ReplayDuty.SIGNATURES) for name, model in spec.models.items()
     }
     return replace(spec, models=models)
 
 
-def _wants(
-    name: str, row: str, shows: str, check: Callable[[Body], None], replay: ReplayDuty
+def _replay_fault(
+    name: str, row: str, symptom: str, check: Callable[[Body], None], replay: ReplayDuty
 ) -> Fault:
-    """A rule of Chat Completions that a client meets which gives all reasoning back."""
+    """A rule of Chat Completions that is met by replaying all reasoning."""
     hooks = RefusalCheck(
         {"openai": check_while_thinking(check)}, partial(with_thinking, replay=replay)
     )
-    return refusal_fault(name, row, shows, hooks)
+    return refusal_fault(name, row, symptom, hooks)
 
 
 FAULTS = (
-    _wants(
+    _replay_fault(
         "wants-reasoning-same-turn",
         "Z01",
         "400 where a call since the last question comes back without its reasoning, with the index",
-        _need_current,
+        _require_current_turn,
         ReplayDuty.SAME_TURN,
     ),
-    _wants(
+    _replay_fault(
         "wants-reasoning-all-turns",
         "Z02",
         "400 where a tool turn of any age comes back without its reasoning",
-        _need_all,
+        _require_all,
         ReplayDuty.ALL_TURNS,
     ),
-    _wants(
+    _replay_fault(
         "refuses-blank-reasoning",
         "Z04",
         "the same also where the reasoning is empty; a single space passes",
-        _need_words,
+        _require_nonempty,
         ReplayDuty.ALL_TURNS,
     ),
     REFUSES_FILLER,
-    _wants(
+    _replay_fault(
         "kimi-reasoning",
         "Z08",
         "400 where a message with calls comes back without its reasoning, in Kimi's words",
-        _need_calls,
+        _require_with_calls,
         ReplayDuty.CALL_TURNS,
     ),
     refusal_fault(
@@ -183,7 +183,7 @@ FAULTS = (
         "Z06",
         "400 where a tool turn comes back without its thinking block",
         RefusalCheck(
-            {"anthropic": check_while_thinking(_need_blocks)},
+            {"anthropic": check_while_thinking(_require_blocks)},
             partial(with_thinking, replay=ReplayDuty.ALL_TURNS),
         ),
     ),
@@ -193,15 +193,15 @@ FAULTS = (
         "wants-signatures",
         "Z12, Z13",
         "400 where a call of the current turn comes back without its thought signature",
-        # The format's own rule looks at signatures, where its models sign.
-        RefusalCheck({"gemini": rules.gemini}, _signing),
+        # The format's own rule checks signatures if its models sign.
+        RefusalCheck({"gemini": rules.check_gemini}, _with_signatures),
     ),
     refusal_fault(
         "wants-items",
         "Z51",
         "400 where a call comes back without the reasoning item before it, or the item alone",
         RefusalCheck(
-            {"openai_responses": responses_rules.responses},
+            {"openai_responses": responses_rules.check_responses},
             partial(with_thinking, replay=ReplayDuty.ALL_TURNS),
         ),
     ),
@@ -210,7 +210,7 @@ FAULTS = (
         "",
         "a history that carries reasoning is refused as an unknown parameter",
         RefusalCheck(
-            {"openai": check_body(_no_fields), "anthropic": check_body(_no_blocks)},
+            {"openai": check_body(_reject_fields), "anthropic": check_body(_reject_blocks)},
             with_constant_thinking,
         ),
         Effect(fields={"reasoning_replay": "rejected"}),

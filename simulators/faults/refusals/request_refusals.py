@@ -1,4 +1,4 @@
-"""Requests that a vendor refuses for what they ask or how they say it."""
+"""Requests that a vendor refuses for their content or their form."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from simulators.vendors.error_envelopes import RequestRefused
 from simulators.vendors.openai_rules import PARAMETERS
 from simulators.vendors.spec import Rule, Spec, VendorRequest
 
-UNREAD = "Failed to deserialize the JSON body into the target type: "
+DESERIALIZE_ERROR = "Failed to deserialize the JSON body into the target type: "
 EXTRA = "Extra inputs are not permitted"
 EFFORTS = ("none", "minimal", "low", "medium", "high")
 NO_PARSER = '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
@@ -59,48 +59,49 @@ RESPONSES_PARAMETERS = frozenset(
 )
 
 
-def _unread(body: Body, where: str, value: str, expected: str) -> RequestRefused:
-    """A value that DeepSeek's gateway does not know, in the words of its parser."""
+def _unknown_variant(body: Body, where: str, value: str, expected: str) -> RequestRefused:
+    """A value that DeepSeek's gateway does not know, with its parser's message."""
     sent = json.dumps(body, separators=(",", ":"))
     column = sent.find(json.dumps(value)) + len(json.dumps(value))
     return RequestRefused(
-        f"{UNREAD}{where}: unknown variant `{value}`, expected {expected} at line 1 column {column}"
+        f"{DESERIALIZE_ERROR}{where}: unknown variant `{value}`, expected {expected} at line 1 "
+        f"column {column}"
     )
 
 
-def _no_developer(body: Body) -> None:
+def _refuse_developer(body: Body) -> None:
     roles = "one of `system`, `user`, `assistant`, `tool`, `latest_reminder`"
     for index, message in enumerate(list_entries(body, "messages")):
         if message.get("role") == "developer":
-            raise _unread(body, f"messages[{index}].role", "developer", roles)
+            raise _unknown_variant(body, f"messages[{index}].role", "developer", roles)
 
 
-def _functions_only(body: Body) -> None:
+def _refuse_other_tools(body: Body) -> None:
     for index, tool in enumerate(list_entries(body, "tools")):
         kind = text_or_empty(tool.get("type"))
         if kind != "function":
-            raise _unread(body, f"tools[{index}].type", kind, "`function`")
+            raise _unknown_variant(body, f"tools[{index}].type", kind, "`function`")
 
 
-def _known_effort(body: Body) -> None:
+def _refuse_unknown_effort(body: Body) -> None:
     effort = body.get("reasoning_effort")
     if isinstance(effort, str) and effort not in EFFORTS:
         expected = ", ".join(f"`{name}`" for name in EFFORTS)
-        raise _unread(body, "reasoning_effort", effort, f"one of {expected}")
+        raise _unknown_variant(body, "reasoning_effort", effort, f"one of {expected}")
 
 
-def _no_tools(request: VendorRequest) -> None:
+def _refuse_tools(request: VendorRequest) -> None:
     if list_entries(request.body, "tools"):
         name = request.call.model
         raise RequestRefused(f"registry.ollama.ai/library/{name} does not support tools")
 
 
-def _no_parser(body: Body) -> None:
+def _refuse_auto_choice(body: Body) -> None:
     if list_entries(body, "tools") and body.get("tool_choice") != "none":
         raise RequestRefused(NO_PARSER)
 
 
-def _other_endpoint(request: VendorRequest) -> None:
+def _refuse_effort_with_tools(request: VendorRequest) -> None:
     if list_entries(request.body, "tools") and request.body.get("reasoning_effort") != "none":
         raise RequestRefused(
             f"Function tools with reasoning_effort are not supported for {request.call.model} in "
@@ -110,13 +111,13 @@ def _other_endpoint(request: VendorRequest) -> None:
         )
 
 
-def _no_empty_schema(body: Body) -> None:
+def _refuse_empty_schema(body: Body) -> None:
     for tool in list_entries(body, "tools"):
         if not object_or_empty(tool.get("function")).get("parameters"):
             raise RequestRefused("invalid params, function parameters is empty (2013)")
 
 
-def _only(known: frozenset[str], text: str) -> Rule:
+def _allow_only(known: frozenset[str], text: str) -> Rule:
     def check(body: Body) -> None:
         for name in body:
             if name not in known:
@@ -127,12 +128,12 @@ def _only(known: frozenset[str], text: str) -> Rule:
     return check_body(check)
 
 
-def _toolless(spec: Spec) -> Spec:
+def _without_tools(spec: Spec) -> Spec:
     models = {name: replace(model, takes_tools=False) for name, model in spec.models.items()}
     return replace(spec, models=models)
 
 
-def _chat(
+def _chat_check(
     check: Callable[[Body], None], change: Callable[[Spec], Spec] = lambda spec: spec
 ) -> RefusalCheck:
     return RefusalCheck({"openai": check_body(check)}, change)
@@ -141,43 +142,43 @@ def _chat(
 FAULTS = (
     FORCED_CHOICE_REFUSED,
     refusal_fault(
-        "no-developer-role", "Z56", "400 for a developer's message", _chat(_no_developer)
+        "no-developer-role", "Z56", "400 for a developer's message", _chat_check(_refuse_developer)
     ),
     refusal_fault(
         "function-tools-only",
         "Z57",
         "400 for a tool that is no function",
-        _chat(_functions_only),
+        _chat_check(_refuse_other_tools),
     ),
     refusal_fault(
         "no-tools",
         "Z66",
         "400 for every request that offers tools, as Ollama says it",
-        RefusalCheck({"ollama": _no_tools, "openai": _no_tools}, _toolless),
+        RefusalCheck({"ollama": _refuse_tools, "openai": _refuse_tools}, _without_tools),
     ),
     refusal_fault(
         "vllm-no-auto",
         "",
         "400 for every request that offers tools, as vLLM without a parser says it",
-        _chat(_no_parser, _toolless),
+        _chat_check(_refuse_auto_choice, _without_tools),
     ),
     refusal_fault(
         "effort-refused",
         "Z59",
         "400 for an effort that the host does not know, such as xhigh",
-        _chat(_known_effort),
+        _chat_check(_refuse_unknown_effort),
     ),
     refusal_fault(
         "endpoint-mismatch",
         "Z61",
         "400 for tools on Chat Completions unless the effort is none",
-        RefusalCheck({"openai": _other_endpoint}, _toolless),
+        RefusalCheck({"openai": _refuse_effort_with_tools}, _without_tools),
     ),
     refusal_fault(
         "empty-schema-refused",
         "Z39",
         "400 for a tool without parameters",
-        _chat(_no_empty_schema),
+        _chat_check(_refuse_empty_schema),
     ),
     refusal_fault(
         "unknown-parameter",
@@ -185,9 +186,11 @@ FAULTS = (
         "400 for a field that is not in the format's own list",
         RefusalCheck(
             {
-                "openai": _only(PARAMETERS, "Unknown parameter: '{name}'."),
-                "openai_responses": _only(RESPONSES_PARAMETERS, "Unknown parameter: '{name}'."),
-                "anthropic": _only(
+                "openai": _allow_only(PARAMETERS, "Unknown parameter: '{name}'."),
+                "openai_responses": _allow_only(
+                    RESPONSES_PARAMETERS, "Unknown parameter: '{name}'."
+                ),
+                "anthropic": _allow_only(
                     anthropic_rules.PARAMETERS, "{name}: Extra inputs are not permitted"
                 ),
             }

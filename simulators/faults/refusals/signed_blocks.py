@@ -1,4 +1,4 @@
-"""Signed thinking blocks: as they were issued, or bound to everything before them."""
+"""Signed thinking blocks that must be unmodified, or are bound to everything before them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from simulators.vendors.reply_style import is_own_signature, sign_text
 from simulators.vendors.spec import Rule, Spec, VendorRequest
 
 FORMAT = "anthropic"
-# The block's own signature; what follows it binds the block to its conversation.
-OWN = len(sign_text(""))
+# The length of the block's own signature; the rest binds the block to its conversation.
+SIGNATURE_LENGTH = len(sign_text(""))
 THINKING = ("thinking", "redacted_thinking")
 MODIFIED = (
     "messages.{index}.content.{place}: `thinking` or `redacted_thinking` blocks in the latest "
@@ -47,7 +47,7 @@ class PrefixBinding(FaultHooks):
 
     @override
     def spec(self, spec: Spec) -> Spec:
-        return replace(spec, rule=_bound(spec.rule)) if spec.format == FORMAT else spec
+        return replace(spec, rule=_with_binding_check(spec.rule)) if spec.format == FORMAT else spec
 
     @override
     def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
@@ -62,74 +62,83 @@ def _with_binding(part: Part, binding: str) -> Part:
     return replace(part, raw={**raw, "signature": f"{raw.get('signature', '')}{binding}"})
 
 
-def _bound(rule: Rule | None) -> Rule:
+def _with_binding_check(rule: Rule | None) -> Rule:
     def check(request: VendorRequest) -> None:
         if rule is not None:
-            rule(replace(request, body=_unbound(request.body)))
-        if not _drops(request.body):
-            _check(request.body)
+            rule(replace(request, body=_without_bindings(request.body)))
+        if not _allows_dropping(request.body):
+            _check_bindings(request.body)
 
     return check
 
 
-def _check(body: Body) -> None:
+def _check_bindings(body: Body) -> None:
     for index, message in enumerate(list_entries(body, "messages")):
         for place, block in find_blocks(message, "thinking"):
-            binding = text_or_empty(block.get("signature"))[OWN:]
-            # Blocks of before the rule are not bound.
+            binding = text_or_empty(block.get("signature"))[SIGNATURE_LENGTH:]
+            # Blocks issued before the fault began are not bound.
             if binding and binding != _binding(body, index):
-                where = BOUND_ELSEWHERE.replace("{index}", str(index))
-                raise RequestRefused(where.replace("{place}", str(place)))
+                text = BOUND_ELSEWHERE.replace("{index}", str(index))
+                raise RequestRefused(text.replace("{place}", str(place)))
 
 
 def _binding(body: Body, index: int) -> str:
-    """A signature of all that stands before a message."""
+    """A signature of everything before a message."""
     before = list_or_empty(body.get("messages"))[:index]
     prefix = [body.get("system"), body.get("tools"), before]
     return sign_text(json.dumps(prefix, sort_keys=True))
 
 
-def _drops(body: Body) -> bool:
-    """Whether the client lets blocks be dropped that do not fit."""
+def _allows_dropping(body: Body) -> bool:
+    """Whether the client allows mismatching blocks to be dropped."""
     binding = object_or_empty(object_or_empty(body.get("thinking")).get("block_binding"))
     return binding.get("prefix_mismatch_behavior") == "drop_block"
 
 
-def _unbound(value: JSON) -> Body:
-    """The body with signatures as the vendor's own rule knows them."""
+def _without_bindings(value: JSON) -> Body:
+    """The body with plain signatures, as the vendor's own rule expects them."""
     body = object_or_empty(value)
-    messages: list[JSON] = [_unbound_message(item) for item in list_entries(body, "messages")]
+    messages: list[JSON] = [
+        _message_without_bindings(item) for item in list_entries(body, "messages")
+    ]
     return {**body, "messages": messages} if messages else body
 
 
-def _unbound_message(message: Body) -> Body:
+def _message_without_bindings(message: Body) -> Body:
     content = message.get("content")
     if not isinstance(content, list):
         return message
-    return {**message, "content": [_unbound_block(block) for block in content]}
+    return {**message, "content": [_block_without_binding(block) for block in content]}
 
 
-def _unbound_block(block: JSON) -> JSON:
+def _block_without_binding(block: JSON) -> JSON:
     if not isinstance(block, Mapping) or block.get("type") != "thinking":
         return block
-    return {**block, "signature": text_or_empty(block.get("signature"))[:OWN]}
+    return {**block, "signature": text_or_empty(block.get("signature"))[:SIGNATURE_LENGTH]}
 
 
-def _need_unmodified(body: Body) -> None:
-    """The blocks of the latest assistant message stand first and are as they were issued."""
+def _require_unmodified(body: Body) -> None:
+    """Require the latest message's blocks to come first, unmodified."""
     for index, message in list(assistant_messages(body))[-1:]:
         kinds = [block.get("type") for block in list_entries(message, "content")]
         for place, block in find_blocks(message, "thinking"):
-            moved = any(kind not in THINKING for kind in kinds[:place])
-            if moved or not _is_as_issued(block):
+            is_moved = any(kind not in THINKING for kind in kinds[:place])
+            if is_moved or not _is_as_issued(block):
                 text = MODIFIED.replace("{index}", str(index)).replace("{place}", str(place))
                 raise RequestRefused(text)
 
 
 def _is_as_issued(block: Body) -> bool:
-    said, signature = text_or_empty(block.get("thinking")), text_or_empty(block.get("signature"))
-    # A vendor may leave the text out and sign what it would have said.
-    return signature.startswith(sign_text(said)) if said else is_own_signature(signature[:OWN])
+    thinking, signature = (
+        text_or_empty(block.get("thinking")),
+        text_or_empty(block.get("signature")),
+    )
+    # A vendor can omit the text and sign the reasoning behind it.
+    return (
+        signature.startswith(sign_text(thinking))
+        if thinking
+        else is_own_signature(signature[:SIGNATURE_LENGTH])
+    )
 
 
 _HOOKS = PrefixBinding()
@@ -144,5 +153,5 @@ BLOCKS_UNMODIFIED = refusal_fault(
     "blocks-unmodified",
     "Z54",
     "400 where a thinking block of the latest answer was changed or moved",
-    RefusalCheck({"anthropic": check_body(_need_unmodified)}),
+    RefusalCheck({"anthropic": check_body(_require_unmodified)}),
 )

@@ -1,3 +1,3 @@
-"""Faults of streamed answers only, per wire format."""
+"""Faults that affect only streamed answers, per wire format."""
 
 from __future__ import annotations

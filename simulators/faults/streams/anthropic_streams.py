@@ -1,4 +1,4 @@
-"""Faults of the Anthropic Messages event stream, as compatible servers have them."""
+"""Faults of the Anthropic Messages event stream, as seen in compatible servers."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from simulators.vendors.spec import Spec, VendorRequest
 
 FORMAT = "anthropic"
 OVERLOADED: JSON = {"type": "overloaded_error", "message": "Overloaded"}
-# No event of the format has this name; clients are told to expect new ones.
-UNKNOWN = "message_progress"
+# No event of the format has this name; its documentation says that new ones can appear.
+UNKNOWN_EVENT = "message_progress"
 
 
 def input_in_start(frames: list[Frame]) -> list[Frame]:
-    """The start of a call has the whole input, and no delta follows."""
+    """Put the whole input into the start of a call, without deltas."""
     inputs: dict[str, str] = {}
     for frame in frames:
-        inputs[_index(frame)] = inputs.get(_index(frame), "") + _input(frame)
-    return [_with_input(frame, inputs) for frame in frames if not _is_input(frame)]
+        inputs[_read_index(frame)] = inputs.get(_read_index(frame), "") + _read_input(frame)
+    return [_with_input(frame, inputs) for frame in frames if not _is_input_delta(frame)]
 
 
 def no_block_stop(frames: list[Frame]) -> list[Frame]:
@@ -34,7 +34,7 @@ def no_block_stop(frames: list[Frame]) -> list[Frame]:
 
 def no_stop_reason(frames: list[Frame]) -> list[Frame]:
     return [
-        frame.having(delta={"stop_reason": None, "stop_sequence": None})
+        frame.with_fields(delta={"stop_reason": None, "stop_sequence": None})
         if frame.type == "message_delta"
         else frame
         for frame in frames
@@ -42,11 +42,13 @@ def no_stop_reason(frames: list[Frame]) -> list[Frame]:
 
 
 def no_signature(frames: list[Frame]) -> list[Frame]:
-    """Thinking blocks begin without a signature, and none comes."""
+    """Start thinking blocks without a signature, and send none later."""
     return [
-        frame.having(content_block=_unsigned(frame)) if _unsigned(frame) else frame
+        frame.with_fields(content_block=_without_signature(frame))
+        if _without_signature(frame)
+        else frame
         for frame in frames
-        if _delta(frame).get("type") != "signature_delta"
+        if _read_delta(frame).get("type") != "signature_delta"
     ]
 
 
@@ -55,72 +57,72 @@ def error_event(frames: list[Frame]) -> list[Frame]:
 
 
 def unknown_events(frames: list[Frame]) -> list[Frame]:
-    """A ping and an event of an unknown name behind every event but the last."""
-    noise = [named_event("ping"), named_event(UNKNOWN, percent=50)]
-    between = [one for frame in frames[:-1] for one in (frame, *noise)]
+    """Add a ping and an event with an unknown name after every event but the last."""
+    noise = [named_event("ping"), named_event(UNKNOWN_EVENT, percent=50)]
+    between = [item for frame in frames[:-1] for item in (frame, *noise)]
     return [*between, *frames[-1:]]
 
 
-def takes_unsigned(spec: Spec) -> Spec:
-    """A server that signs nothing asks for no signature."""
+def accept_unsigned(spec: Spec) -> Spec:
+    """A server that signs nothing requires no signature."""
     rule = spec.rule
     if rule is None:
         return spec
 
     def lenient(request: VendorRequest) -> None:
-        rule(replace(request, body=_signed(request.body)))
+        rule(replace(request, body=_sign_blocks(request.body)))
 
     return replace(spec, rule=lenient)
 
 
-def _signed(body: Mapping[str, JSON]) -> Mapping[str, JSON]:
+def _sign_blocks(body: Mapping[str, JSON]) -> Mapping[str, JSON]:
     messages = [object_or_empty(item) for item in list_or_empty(body.get("messages"))]
-    return {**body, "messages": [_with_signatures(message) for message in messages]}
+    return {**body, "messages": [_sign_message(message) for message in messages]}
 
 
-def _with_signatures(message: Mapping[str, JSON]) -> Mapping[str, JSON]:
+def _sign_message(message: Mapping[str, JSON]) -> Mapping[str, JSON]:
     content = message.get("content")
     if not isinstance(content, list):
         return message
     blocks: list[JSON] = []
     for item in content:
         block = object_or_empty(item)
-        bare = block.get("type") == "thinking" and not block.get("signature")
-        said = text_or_empty(block.get("thinking"))
-        blocks.append({**block, "signature": sign_text(said)} if bare else item)
+        is_unsigned = block.get("type") == "thinking" and not block.get("signature")
+        thinking = text_or_empty(block.get("thinking"))
+        blocks.append({**block, "signature": sign_text(thinking)} if is_unsigned else item)
     return {**message, "content": blocks}
 
 
-def _delta(frame: Frame) -> Mapping[str, JSON]:
+def _read_delta(frame: Frame) -> Mapping[str, JSON]:
     return object_or_empty((frame.body or {}).get("delta"))
 
 
-def _block(frame: Frame) -> Mapping[str, JSON]:
+def _read_block(frame: Frame) -> Mapping[str, JSON]:
     return object_or_empty((frame.body or {}).get("content_block"))
 
 
-def _index(frame: Frame) -> str:
+def _read_index(frame: Frame) -> str:
     return str((frame.body or {}).get("index"))
 
 
-def _is_input(frame: Frame) -> bool:
-    return _delta(frame).get("type") == "input_json_delta"
+def _is_input_delta(frame: Frame) -> bool:
+    return _read_delta(frame).get("type") == "input_json_delta"
 
 
-def _input(frame: Frame) -> str:
-    return text_or_empty(_delta(frame).get("partial_json"))
+def _read_input(frame: Frame) -> str:
+    return text_or_empty(_read_delta(frame).get("partial_json"))
 
 
 def _with_input(frame: Frame, inputs: Mapping[str, str]) -> Frame:
-    block = _block(frame)
+    block = _read_block(frame)
     if block.get("type") != "tool_use":
         return frame
-    whole = parse_arguments(inputs[_index(frame)]) or {}
-    return frame.having(content_block={**block, "input": whole})
+    whole = parse_arguments(inputs[_read_index(frame)]) or {}
+    return frame.with_fields(content_block={**block, "input": whole})
 
 
-def _unsigned(frame: Frame) -> dict[str, JSON]:
-    block = _block(frame)
+def _without_signature(frame: Frame) -> dict[str, JSON]:
+    block = _read_block(frame)
     if block.get("type") != "thinking":
         return {}
     return {key: value for key, value in block.items() if key != "signature"}
@@ -136,7 +138,7 @@ FAULTS: tuple[Fault, ...] = (
     _anthropic("no-stop-reason", "", "message_delta without a stop_reason", no_stop_reason),
     _anthropic.with_hooks(
         "no-signature", "", "thinking is streamed without its signature, and none is asked back",
-        StreamRewrite({FORMAT: no_signature}, takes_unsigned),
+        StreamRewrite({FORMAT: no_signature}, accept_unsigned),
     ),
     _anthropic(
         "error-event", "", "an error event in the middle of the stream", error_event, NO_VERDICT

@@ -1,4 +1,4 @@
-"""The chunks of a Chat Completions stream: deltas, the entries of calls, and where calls begin."""
+"""The chunks of a Chat Completions stream: deltas, the entries of calls, where calls start."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_
 from probes.messages import JSON
 from simulators.faults.streams.stream_frames import Frame, Rewrite
 
-PIECE = 12
+PIECE_LENGTH = 12
 DONE = b"[DONE]"
 Entry: TypeAlias = Mapping[str, JSON]
 
@@ -25,7 +25,7 @@ class StreamedCall:
 
     @property
     def entry(self) -> Entry:
-        return entries_of(self.head)[0]
+        return read_entries(self.head)[0]
 
     @property
     def index(self) -> JSON:
@@ -35,38 +35,40 @@ class StreamedCall:
     def text(self) -> str:
         """The whole argument text."""
         frames = (self.head, *self.rest)
-        return "".join(arguments_of(entry) for frame in frames for entry in entries_of(frame))
+        return "".join(read_arguments(entry) for frame in frames for entry in read_entries(frame))
 
     @property
     def frames(self) -> list[Frame]:
         return [self.head, *self.rest]
 
-    def saying(self, text: str) -> StreamedCall:
+    def with_text(self, text: str) -> StreamedCall:
         """The same call with another argument text, in pieces as small as the vendor's."""
         head = with_entries(self.head, with_arguments(self.entry, ""))
-        pieces = [text[at : at + PIECE] for at in range(0, len(text), PIECE)]
+        pieces = [text[start : start + PIECE_LENGTH] for start in range(0, len(text), PIECE_LENGTH)]
         return StreamedCall(head, tuple(self.piece(piece) for piece in pieces))
 
     def piece(self, text: str) -> Frame:
-        """A chunk with more of the arguments."""
+        """A chunk with a piece of the arguments."""
         return with_entries(self.head, {"index": self.index, "function": {"arguments": text}})
 
-    def at_once(self, arguments: JSON) -> StreamedCall:
-        """The same call with all of its arguments in the chunk that names it."""
+    def with_whole_arguments(self, arguments: JSON) -> StreamedCall:
+        """The same call with all its arguments in the chunk that names it."""
         return StreamedCall(with_entries(self.head, with_arguments(self.entry, arguments)))
 
-    def under(self, index: JSON) -> StreamedCall:
+    def with_index(self, index: JSON) -> StreamedCall:
         """The same call under another index."""
 
         def moved(frame: Frame) -> Frame:
-            return with_entries(frame, *({**entry, "index": index} for entry in entries_of(frame)))
+            return with_entries(
+                frame, *({**entry, "index": index} for entry in read_entries(frame))
+            )
 
         return StreamedCall(moved(self.head), tuple(moved(frame) for frame in self.rest))
 
 
 @dataclass(frozen=True, slots=True)
 class ChatStream:
-    """A stream as its calls, what comes before them and what comes behind."""
+    """A stream as its calls, and the frames before and after them."""
 
     before: tuple[Frame, ...]
     calls: tuple[StreamedCall, ...]
@@ -74,28 +76,28 @@ class ChatStream:
 
     @property
     def frames(self) -> list[Frame]:
-        called = [frame for call in self.calls for frame in call.frames]
-        return [*self.before, *called, *self.after]
+        call_frames = [frame for call in self.calls for frame in call.frames]
+        return [*self.before, *call_frames, *self.after]
 
 
 def read_stream(frames: list[Frame]) -> ChatStream:
-    """The stream, its calls put together; for streams that nothing has bent too far."""
+    """Group a stream's frames into calls; other faults must not have changed it too much."""
     before: list[Frame] = []
     calls: list[StreamedCall] = []
     after: list[Frame] = []
     for frame in frames:
-        entries = entries_of(frame)
+        entries = read_entries(frame)
         if not entries:
             (after if calls else before).append(frame)
-        elif not calls or name_of(entries[0]):
+        elif not calls or read_name(entries[0]):
             calls.append(StreamedCall(frame))
         else:
             calls[-1] = replace(calls[-1], rest=(*calls[-1].rest, frame))
     return ChatStream(tuple(before), tuple(calls), tuple(after))
 
 
-def each_call(change: Callable[[StreamedCall], StreamedCall]) -> Rewrite:
-    """A rule that changes every call by itself."""
+def rewrite_calls(change: Callable[[StreamedCall], StreamedCall]) -> Rewrite:
+    """A rewrite that changes every call separately."""
 
     def rule(frames: list[Frame]) -> list[Frame]:
         stream = read_stream(frames)
@@ -104,32 +106,34 @@ def each_call(change: Callable[[StreamedCall], StreamedCall]) -> Rewrite:
     return rule
 
 
-def each_entry(change: Callable[[Entry], Entry]) -> Rewrite:
-    """A rule that changes every entry of a tool_calls list by itself."""
+def rewrite_entries(change: Callable[[Entry], Entry]) -> Rewrite:
+    """A rewrite that changes every entry of a tool_calls list separately."""
 
     def rule(frames: list[Frame]) -> list[Frame]:
         return [
-            with_entries(frame, *map(change, entries)) if (entries := entries_of(frame)) else frame
+            with_entries(frame, *map(change, entries))
+            if (entries := read_entries(frame))
+            else frame
             for frame in frames
         ]
 
     return rule
 
 
-def delta_of(frame: Frame) -> Mapping[str, JSON]:
-    return object_or_empty(_choice(frame).get("delta"))
+def read_delta(frame: Frame) -> Mapping[str, JSON]:
+    return object_or_empty(_read_choice(frame).get("delta"))
 
 
-def entries_of(frame: Frame) -> list[Entry]:
-    return [object_or_empty(entry) for entry in list_or_empty(delta_of(frame).get("tool_calls"))]
+def read_entries(frame: Frame) -> list[Entry]:
+    return [object_or_empty(entry) for entry in list_or_empty(read_delta(frame).get("tool_calls"))]
 
 
-def finish_of(frame: Frame) -> str | None:
-    return text_or_none(_choice(frame).get("finish_reason"))
+def read_finish(frame: Frame) -> str | None:
+    return text_or_none(_read_choice(frame).get("finish_reason"))
 
 
 def with_entries(frame: Frame, *entries: Entry) -> Frame:
-    return _with_choice(frame, delta={**delta_of(frame), "tool_calls": list(entries)})
+    return _with_choice(frame, delta={**read_delta(frame), "tool_calls": list(entries)})
 
 
 def with_finish(frame: Frame, reason: str) -> Frame:
@@ -140,16 +144,16 @@ def with_arguments(entry: Entry, arguments: JSON) -> Entry:
     return {**entry, "function": {**object_or_empty(entry.get("function")), "arguments": arguments}}
 
 
-def name_of(entry: Entry) -> str:
+def read_name(entry: Entry) -> str:
     return text_or_empty(object_or_empty(entry.get("function")).get("name"))
 
 
-def arguments_of(entry: Entry) -> str:
+def read_arguments(entry: Entry) -> str:
     return text_or_empty(object_or_empty(entry.get("function")).get("arguments"))
 
 
 def parse_arguments(text: str) -> Mapping[str, JSON] | None:
-    """The arguments as an object, where they are one."""
+    """The arguments as an object, or None if they are not one."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -166,10 +170,10 @@ def is_usage(frame: Frame) -> bool:
     return bool(body.get("usage")) and not list_or_empty(body.get("choices"))
 
 
-def _choice(frame: Frame) -> Mapping[str, JSON]:
+def _read_choice(frame: Frame) -> Mapping[str, JSON]:
     choices = list_or_empty((frame.body or {}).get("choices"))
     return object_or_empty(choices[0]) if choices else {}
 
 
 def _with_choice(frame: Frame, **fields: JSON) -> Frame:
-    return frame.having(choices=[{**_choice(frame), **fields}])
+    return frame.with_fields(choices=[{**_read_choice(frame), **fields}])

@@ -1,4 +1,4 @@
-"""Streams of Chat Completions that lose what the whole answer has."""
+"""Chat Completions streams that lose parts of the whole answer."""
 
 from __future__ import annotations
 
@@ -15,49 +15,49 @@ from simulators.faults.effects import SILENT
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.streams.chat_chunks import (
     StreamedCall,
-    each_call,
-    finish_of,
     parse_arguments,
+    read_finish,
     read_stream,
+    rewrite_calls,
     with_finish,
 )
-from simulators.faults.streams.stream_fault import LOSES, StreamFaults, StreamRewrite
+from simulators.faults.streams.stream_fault import STREAM_LOSS, StreamFaults, StreamRewrite
 from simulators.faults.streams.stream_frames import Frame
 from simulators.vendors.reply_style import arguments_text
 
 LOST_CHARACTERS = 3
-# As far as generation came when it was stopped: no name yet, so no call.
+# Generation stopped here: there is no name yet, so no call.
 OPENER = "<tool_call>\n<function"
 
 
 def lost_tail(call: StreamedCall) -> StreamedCall:
-    """More than a closing brace is gone: that alone could be guessed."""
+    """Drop more than a closing brace, which alone could be guessed."""
     text = call.text
-    return call.saying(text[: max(1, len(text) - LOST_CHARACTERS)])
+    return call.with_text(text[: max(1, len(text) - LOST_CHARACTERS)])
 
 
 def dropped_deltas(call: StreamedCall) -> StreamedCall:
-    """The first half of the parameters comes through, in JSON that looks whole."""
+    """Keep the first half of the parameters, as valid JSON."""
     arguments = parse_arguments(call.text)
     if not arguments:
         return call
     kept = list(arguments)[: len(arguments) // 2]
-    return call.saying(arguments_text({name: arguments[name] for name in kept}))
+    return call.with_text(arguments_text({name: arguments[name] for name in kept}))
 
 
 def concatenated(frames: list[Frame]) -> list[Frame]:
-    """The arguments of all calls under the index and the id of the first."""
+    """Send the arguments of all calls under the index and id of the first."""
     stream = read_stream(frames)
     if not stream.calls:
         return frames
     first, *others = stream.calls
-    more = [frame for call in others for frame in call.under(first.index).rest]
+    more = [frame for call in others for frame in call.with_index(first.index).rest]
     return replace(stream, calls=(StreamedCall(first.head, (*first.rest, *more)),)).frames
 
 
 def last_invoke_only(frames: list[Frame]) -> list[Frame]:
     stream = read_stream(frames)
-    return replace(stream, calls=tuple(call.under(0) for call in stream.calls[-1:])).frames
+    return replace(stream, calls=tuple(call.with_index(0) for call in stream.calls[-1:])).frames
 
 
 def phantom_stream(frames: list[Frame]) -> list[Frame]:
@@ -65,54 +65,56 @@ def phantom_stream(frames: list[Frame]) -> list[Frame]:
 
 
 def truncated_opener(frames: list[Frame]) -> list[Frame]:
-    """Markup is held back until it is known what it will be, and then never given out."""
+    """Hold the opener back until the call is known, and never send it."""
     stream = read_stream(frames)
     if not stream.calls:
         return frames
-    after = (with_finish(f, "length") if finish_of(f) else f for f in stream.after)
+    after = (
+        with_finish(frame, "length") if read_finish(frame) else frame for frame in stream.after
+    )
     return replace(stream, calls=(), after=tuple(after)).frames
 
 
 @dataclass(frozen=True, slots=True)
 class TruncatedOpener(StreamRewrite):
-    """Generation stops in the opener of a call, which only the whole answer shows."""
+    """Stops generation in the opener of a call, which only the whole answer contains."""
 
     @override
     def body(self, body: Mapping[str, JSON], rng: random.Random) -> Mapping[str, JSON]:
         choices = [object_or_empty(choice) for choice in list_or_empty(body.get("choices"))]
-        return {**body, "choices": [_cut(choice) for choice in choices]} if choices else body
+        return {**body, "choices": [_cut_choice(choice) for choice in choices]} if choices else body
 
 
-def _cut(choice: Mapping[str, JSON]) -> Mapping[str, JSON]:
+def _cut_choice(choice: Mapping[str, JSON]) -> Mapping[str, JSON]:
     message = object_or_empty(choice.get("message"))
     if not message.get("tool_calls"):
         return choice
-    said = {key: value for key, value in message.items() if key != "tool_calls"}
+    kept = {key: value for key, value in message.items() if key != "tool_calls"}
     content = text_or_empty(message.get("content")) + OPENER
-    return {**choice, "message": {**said, "content": content}, "finish_reason": "length"}
+    return {**choice, "message": {**kept, "content": content}, "finish_reason": "length"}
 
 
 _chat = StreamFaults("openai")
 FAULTS: tuple[Fault, ...] = (
     _chat(
         "lost-tail", "Z23", "the last characters of the streamed arguments are missing",
-        each_call(lost_tail), LOSES,
+        rewrite_calls(lost_tail), STREAM_LOSS,
     ),
     _chat(
         "dropped-deltas", "Z71", "the second half of a call's parameters is not streamed",
-        each_call(dropped_deltas), LOSES,
+        rewrite_calls(dropped_deltas), STREAM_LOSS,
     ),
     _chat(
         "concatenated", "Z19", "calls under one index and one id, their arguments run together",
-        concatenated, LOSES,
+        concatenated, STREAM_LOSS,
     ),
     _chat(
         "last-invoke-only", "Z71", "only the last of several calls is streamed",
-        last_invoke_only, LOSES,
+        last_invoke_only, STREAM_LOSS,
     ),
     _chat(
         "phantom-stream", "Z17", "the stream's finish reason is tool_calls, and it has none",
-        phantom_stream, LOSES,
+        phantom_stream, STREAM_LOSS,
     ),
     _chat.with_hooks(
         "truncated-opener", "Z30",

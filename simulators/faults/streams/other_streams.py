@@ -1,4 +1,4 @@
-"""Stream faults of every format but Chat Completions."""
+"""Stream faults of every format except Chat Completions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simulators.faults.streams.stream_fault import StreamRewrite
 _UNKNOWN_EVENTS = StreamRewrite(
     {
         anthropic_streams.FORMAT: anthropic_streams.unknown_events,
-        responses_streams.FORMAT: responses_streams.numbered(responses_streams.unknown_events),
+        responses_streams.FORMAT: responses_streams.renumber(responses_streams.unknown_events),
     }
 )
 FAULTS: tuple[Fault, ...] = (

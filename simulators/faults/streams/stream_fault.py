@@ -1,4 +1,4 @@
-"""Faults that change streams only; answers that are not streamed stay as they are."""
+"""Faults that change only streams; other answers are unchanged."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.spec import Spec
 
 STREAMING = "supports_streaming_tool_use"
-UNDERSTOOD = Effect()
-LOSES = Effect({Metric.STREAM_DISAGREEMENT: 1}, {STREAMING: False})
-# A stream that never ends well says nothing about calls, for or against.
+NO_EFFECT = Effect()
+STREAM_LOSS = Effect({Metric.STREAM_DISAGREEMENT: 1}, {STREAMING: False})
+# A stream that never ends properly gives no verdict about calls.
 NO_VERDICT = Effect({Metric.AVAILABILITY: None}, {STREAMING: None})
 
 
-def _same(spec: Spec) -> Spec:
+def _keep_spec(spec: Spec) -> Spec:
     return spec
 
 
 @dataclass(frozen=True, slots=True)
 class StreamRewrite(FaultHooks):
-    """Streams are rewritten, each by the rule of its format; formats without one stay as they are.
+    """Rewrites streams with the rule of their format; formats without a rule are unchanged.
 
-    `serves` changes who serves, for a server that must also take back what it now sends.
+    `change_spec` adapts a server that must also accept its changed answers in a history.
     """
 
     rules: Mapping[str, Rewrite]
-    serves: Callable[[Spec], Spec] = _same
+    change_spec: Callable[[Spec], Spec] = _keep_spec
 
     @override
     def spec(self, spec: Spec) -> Spec:
-        return self.serves(spec) if spec.format in self.rules else spec
+        return self.change_spec(spec) if spec.format in self.rules else spec
 
     @override
     def chunks(self, chunks: Sequence[bytes], rng: random.Random) -> Sequence[bytes]:
@@ -48,17 +48,17 @@ class StreamRewrite(FaultHooks):
 
 @dataclass(frozen=True, slots=True)
 class StreamFaults:
-    """Writes the entries of one format."""
+    """Creates the registry entries of one format."""
 
     format: str
 
     def __call__(
-        self, name: str, row: str, shows: str, rule: Rewrite, effect: Effect = UNDERSTOOD
+        self, name: str, row: str, symptom: str, rule: Rewrite, effect: Effect = NO_EFFECT
     ) -> Fault:
-        return self.with_hooks(name, row, shows, StreamRewrite({self.format: rule}), effect)
+        return self.with_hooks(name, row, symptom, StreamRewrite({self.format: rule}), effect)
 
     def with_hooks(
-        self, name: str, row: str, shows: str, hooks: FaultHooks, effect: Effect = UNDERSTOOD
+        self, name: str, row: str, symptom: str, hooks: FaultHooks, effect: Effect = NO_EFFECT
     ) -> Fault:
         """A fault whose hooks do more than rewrite the stream."""
-        return Fault(name, row, shows, lambda value: hooks, frozenset({self.format}), effect)
+        return Fault(name, row, symptom, lambda value: hooks, frozenset({self.format}), effect)

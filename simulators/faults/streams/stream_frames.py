@@ -1,4 +1,4 @@
-"""A stream taken apart into its events or lines, to be changed there and written again."""
+"""Parses a stream into events or lines, to change them and write them again."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import TypeAlias
 from probes.adapters.json_fields import text_or_empty
 from probes.messages import JSON
 
-_BLANK = b"\n\n"
-# A field that only the events of that format have.
-_SIGNS = {"choices": "openai", "candidates": "gemini", "done": "ollama"}
+_EVENT_END = b"\n\n"
+# A field that only events of that format have.
+_FORMAT_FIELDS = {"choices": "openai", "candidates": "gemini", "done": "ollama"}
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One event or line: its JSON, or the bytes that stand there instead of any."""
+    """One event or line: its JSON, or its bytes if it has none."""
 
     body: Mapping[str, JSON] | None
     event: str = ""
@@ -26,10 +26,10 @@ class Frame:
 
     @property
     def type(self) -> str:
-        """What the event says it is, in the formats whose events do."""
+        """The event's type, in formats whose events have one."""
         return text_or_empty(self.body.get("type")) if self.body else ""
 
-    def having(self, **fields: JSON) -> Frame:
+    def with_fields(self, **fields: JSON) -> Frame:
         """The frame with these fields of its JSON set."""
         return replace(self, body={**(self.body or {}), **fields})
 
@@ -40,7 +40,7 @@ class Frame:
         if self.is_line:
             return data + b"\n"
         name = f"event: {self.event}\n".encode() if self.event else b""
-        return name + b"data: " + data + _BLANK
+        return name + b"data: " + data + _EVENT_END
 
 
 Rewrite: TypeAlias = Callable[[list[Frame]], list[Frame]]
@@ -51,34 +51,34 @@ def read_frames(chunks: Sequence[bytes]) -> list[Frame]:
     data = b"".join(chunks)
     if data.startswith(b"{"):
         return [_read_line(line) for line in data.splitlines(keepends=True)]
-    return [_read_event(block + _BLANK) for block in data.split(_BLANK) if block]
+    return [_read_event(block + _EVENT_END) for block in data.split(_EVENT_END) if block]
 
 
 def detect_format(frames: list[Frame]) -> str:
-    """The wire format that a stream is in, or "" where it cannot be told."""
+    """The wire format of a stream, or "" if it is unknown."""
     for frame in frames:
         if frame.type.startswith("response."):
             return "openai_responses"
         if frame.type == "message_start":
             return "anthropic"
-        for sign, form in _SIGNS.items():
-            if sign in (frame.body or {}):
-                return form
+        for field, wire_format in _FORMAT_FIELDS.items():
+            if field in (frame.body or {}):
+                return wire_format
     return ""
 
 
 def named_event(name: str, **fields: JSON) -> Frame:
-    """An event that says its name twice, as in the formats that name their events."""
+    """An event with its name in both places, for formats that name their events."""
     return Frame({"type": name, **fields}, name)
 
 
 def first_half(frames: list[Frame]) -> list[Frame]:
-    """What has been sent when something happens in the middle."""
+    """The frames sent before an interruption in the middle."""
     return frames[: max(1, len(frames) // 2)]
 
 
 def _read_line(line: bytes) -> Frame:
-    return Frame(_parsed(line), raw=line, is_line=True)
+    return Frame(_parse_body(line), raw=line, is_line=True)
 
 
 def _read_event(block: bytes) -> Frame:
@@ -89,10 +89,10 @@ def _read_event(block: bytes) -> Frame:
             event = value.decode()
         elif name == b"data":
             data = value
-    return Frame(_parsed(data), event, block)
+    return Frame(_parse_body(data), event, block)
 
 
-def _parsed(data: bytes) -> Mapping[str, JSON] | None:
+def _parse_body(data: bytes) -> Mapping[str, JSON] | None:
     try:
         body = json.loads(data)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Streams whose bytes are allowed and rare: other line ends, comments, cuts inside a character."""
+"""Streams with valid but rare bytes: other line ends, comments, splits inside a character."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ EVENTS = "text/event-stream"
 LINES = "application/x-ndjson"
 KEEPALIVE = b": OPENROUTER PROCESSING\r\n\r\n"
 _DATA = b"data: "
-# The first byte of a character that has more of them.
-_LEAD = re.compile(rb"(?<=[\xc2-\xf4])")
+# The position after the first byte of a multi-byte character.
+_LEAD_BYTE = re.compile(rb"(?<=[\xc2-\xf4])")
 
 
 class Keepalives(FaultHooks):
-    """Lines end in CRLF, and comments stand between the events."""
+    """Ends lines in CRLF and sends comments between the events."""
 
     @override
     def outgoing(self, outgoing: OutgoingAnswer, rng: random.Random) -> OutgoingAnswer:
@@ -34,30 +34,30 @@ class Keepalives(FaultHooks):
 
 @dataclass(frozen=True, slots=True)
 class SplitCharacters(FaultHooks):
-    """Characters are sent as UTF-8, and every one of several bytes is cut between two sendings."""
+    """Sends characters as UTF-8 and splits every multi-byte one between two chunks."""
 
     @override
     def outgoing(self, outgoing: OutgoingAnswer, rng: random.Random) -> OutgoingAnswer:
         if outgoing.media_type not in (EVENTS, LINES):
             return outgoing
-        return replace(outgoing, chunks=list(_split(outgoing.chunks)))
+        return replace(outgoing, chunks=list(_split_characters(outgoing.chunks)))
 
 
-def _split(chunks: Iterable[bytes]) -> Iterable[bytes]:
+def _split_characters(chunks: Iterable[bytes]) -> Iterable[bytes]:
     for chunk in chunks:
-        lines = b"".join(_unescaped(line) for line in chunk.splitlines(keepends=True))
-        yield from _LEAD.split(lines)
+        lines = b"".join(_unescape_line(line) for line in chunk.splitlines(keepends=True))
+        yield from _LEAD_BYTE.split(lines)
 
 
-def _unescaped(line: bytes) -> bytes:
-    """The line with its characters as they are, where they stand as escapes."""
+def _unescape_line(line: bytes) -> bytes:
+    """The line with its JSON escapes replaced by the characters."""
     prefix = _DATA if line.startswith(_DATA) else b""
     end = line[len(line.rstrip()) :]
     try:
         body = json.loads(line.removeprefix(prefix))
         return prefix + json.dumps(body, ensure_ascii=False).encode() + end
     except (ValueError, UnicodeEncodeError):
-        # No JSON, or half of a surrogate pair: only an escape can say that.
+        # Not JSON, or a lone surrogate, which only an escape can represent.
         return line
 
 

@@ -1,4 +1,4 @@
-"""Calls as the text that engines without a fitting parser let through, by the parser's name."""
+"""Calls as the text that engines without a matching parser let through, by parser name."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _TAGGED: Mapping[str, Writer] = {
     "child_invoke": tag_writers.child_invoke,
 }
 WRITERS: Mapping[str, Writer] = MappingProxyType({**_JSON, **_TAGGED})
-# A profile knows two shapes of text: arguments as one literal, which is nearly always JSON, or
+# A profile has two shapes of text: arguments as one literal, which is nearly always JSON, or
 # arguments one by one between tags.
 SHAPES: Mapping[str, str] = MappingProxyType(
     {**dict.fromkeys(_JSON, "json_text"), **dict.fromkeys(_TAGGED, "xml")}

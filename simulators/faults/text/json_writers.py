@@ -1,4 +1,4 @@
-"""Calls as text whose arguments are JSON, or Python, which says the same: one writer a format."""
+"""Calls as text whose arguments are JSON or Python literals: one writer per format."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ Writer: TypeAlias = Callable[[Sequence[ToolCall]], str]
 
 
 def hermes(calls: Sequence[ToolCall]) -> str:
-    return "\n".join(f"<tool_call>\n{_named(call, 'arguments')}\n</tool_call>" for call in calls)
+    return "\n".join(
+        f"<tool_call>\n{_name_and_input(call, 'arguments')}\n</tool_call>" for call in calls
+    )
 
 
 def name_arguments(calls: Sequence[ToolCall]) -> str:
@@ -60,20 +62,20 @@ def llama_function(calls: Sequence[ToolCall]) -> str:
 
 
 def llama_json(calls: Sequence[ToolCall]) -> str:
-    return "<|python_tag|>" + "; ".join(_named(call, "parameters") for call in calls)
+    return "<|python_tag|>" + "; ".join(_name_and_input(call, "parameters") for call in calls)
 
 
 def pythonic(calls: Sequence[ToolCall]) -> str:
-    def one(call: ToolCall) -> str:
-        # What was read from JSON is written in Python as its repr.
-        given = (f"{key}={value!r}" for key, value in call.input.items())
-        return f"{call.name}({', '.join(given)})"
+    def write_call(call: ToolCall) -> str:
+        # A value parsed from JSON is written as its Python repr.
+        arguments = (f"{key}={value!r}" for key, value in call.input.items())
+        return f"{call.name}({', '.join(arguments)})"
 
-    return f"[{', '.join(map(one, calls))}]"
+    return f"[{', '.join(map(write_call, calls))}]"
 
 
 def json_text(calls: Sequence[ToolCall]) -> str:
-    named = [_named(call, "arguments") for call in calls]
+    named = [_name_and_input(call, "arguments") for call in calls]
     body = named[0] if len(named) == 1 else f"[{', '.join(named)}]"
     return f"```json\n{body}\n```"
 
@@ -82,7 +84,7 @@ def as_json(value: JSON) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _named(call: ToolCall, key: str) -> str:
+def _name_and_input(call: ToolCall, key: str) -> str:
     return as_json({"name": call.name, key: call.input})
 
 

@@ -1,4 +1,4 @@
-"""What every leak shares: a call that leaves as text, and what a prober finds of it."""
+"""Shared by all leaks: a call sent as text, and the effect that a prober finds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simulators.vendors.spec import VendorRequest
 
 @dataclass(frozen=True, slots=True)
 class Leak(FaultHooks):
-    """All calls of an answer leave as text behind what else it says."""
+    """Sends all calls of an answer as text after its other parts."""
 
     write: Writer
 
@@ -28,12 +28,12 @@ class Leak(FaultHooks):
         return with_text(reply, self.write(reply.calls)) if reply.calls else reply
 
 
-def leak_fault(name: str, row: str, shows: str, parser: str, write: Writer) -> Fault:
-    """A leak that the parser of that name can read."""
+def leak_fault(name: str, row: str, symptom: str, parser: str, write: Writer) -> Fault:
+    """A leak that the parser of that name can parse."""
     fields: dict[str, JSON] = {"tool_call_format": SHAPES[parser], "parser": parser}
     effect = Effect({Metric.PARSE_SUCCESS: 1, Metric.LEAK: 1}, fields)
     hooks = Leak(write)
-    return Fault(name, row, shows, lambda value: hooks, effect=effect)
+    return Fault(name, row, symptom, lambda value: hooks, effect=effect)
 
 
 def with_text(reply: Reply, text: str) -> Reply:
@@ -46,17 +46,19 @@ def without_calls(parts: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(part for part in parts if not isinstance(part, ToolCall))
 
 
-def keep_only_reasoning(reply: Reply, more: str = "") -> Reply:
-    """The reply's reasoning alone, with more of it. A model that shows none begins to."""
-    shown = next((part for part in reply.parts if isinstance(part, Reasoning)), None)
-    if shown is None:
+def keep_only_reasoning(reply: Reply, extra_thought: str = "") -> Reply:
+    """Only the reply's reasoning, with text appended. A model that shows none gets some."""
+    reasoning = next((part for part in reply.parts if isinstance(part, Reasoning)), None)
+    if reasoning is None:
         names = ", ".join(call.name for call in reply.calls)
         thought = f"The user wants something done. I should use {names}."
-        shown = Reasoning(thought, ReasoningKind.FIELD, "reasoning_content")
-    return replace(reply, parts=(_rethought(shown, shown.text + more),), stop=Stop.END)
+        reasoning = Reasoning(thought, ReasoningKind.FIELD, "reasoning_content")
+    return replace(
+        reply, parts=(_with_thought(reasoning, reasoning.text + extra_thought),), stop=Stop.END
+    )
 
 
-def _rethought(reasoning: Reasoning, text: str) -> Reasoning:
+def _with_thought(reasoning: Reasoning, text: str) -> Reasoning:
     raw = reasoning.raw
     if isinstance(raw, Mapping):
         match reasoning.kind:

@@ -1,4 +1,4 @@
-"""Leaks whose markup is itself damaged, stands elsewhere, or stands beside the call."""
+"""Leaks with damaged markup, in another place, or in addition to the call."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simulators.vendors.spec import VendorRequest
 
 
 class ReasoningLeak(FaultHooks):
-    """The calls stand at the end of the reasoning, and there is nothing else."""
+    """Sends the calls at the end of the reasoning, and nothing else."""
 
     @override
     def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
@@ -27,7 +27,7 @@ class ReasoningLeak(FaultHooks):
 
 
 class LeakBesideCall(FaultHooks):
-    """The calls stand on the wire and in the content as well."""
+    """Sends the calls both on the wire and in the content."""
 
     @override
     def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
@@ -37,82 +37,82 @@ class LeakBesideCall(FaultHooks):
         return replace(reply, parts=(*without_calls(reply.parts), text, *reply.calls))
 
 
-def _bare(calls: Sequence[ToolCall]) -> str:
+def _dsml_without_block(calls: Sequence[ToolCall]) -> str:
     return f"\n\n{dsml_invokes(calls)}"
 
 
-def _wrong_block(calls: Sequence[ToolCall]) -> str:
+def _dsml_old_block(calls: Sequence[ToolCall]) -> str:
     return dsml(calls).replace("DSML｜tool_calls>", "DSML｜function_calls>")
 
 
-def _unterminated(calls: Sequence[ToolCall]) -> str:
+def _dsml_unterminated(calls: Sequence[ToolCall]) -> str:
     head, _, _ = dsml(calls).rpartition("\n</｜DSML｜tool_calls>")
     return head.removesuffix("</｜DSML｜invoke>").rstrip("\n")
 
 
-def _stripped(calls: Sequence[ToolCall]) -> str:
+def _harmony_stripped(calls: Sequence[ToolCall]) -> str:
     return "".join(
         f"assistantcommentary to=functions.{call.name} json{as_json(call.input)}" for call in calls
     )
 
 
-def _no_call(calls: Sequence[ToolCall]) -> str:
+def _harmony_without_call_token(calls: Sequence[ToolCall]) -> str:
     return harmony(calls).replace("<|call|>", "")
 
 
-def _doubled_close(calls: Sequence[ToolCall]) -> str:
+def _qwen_doubled_close(calls: Sequence[ToolCall]) -> str:
     return qwen_xml(calls).replace("\n</parameter>\n", "\n</parameter>\n</parameter>\n")
 
 
-def _of_text() -> tuple[Fault, ...]:
+def _text_leaks() -> tuple[Fault, ...]:
     return (
         leak_fault(
             "leak-dsml-bare",
             "Z40",
             "DSML calls in the content without the block around them",
             "dsml",
-            _bare,
+            _dsml_without_block,
         ),
         leak_fault(
             "leak-dsml-block",
             "Z40",
             "DSML calls in the content in the block of the version before, function_calls",
             "dsml",
-            _wrong_block,
+            _dsml_old_block,
         ),
         leak_fault(
             "leak-unterminated",
             "Z40",
             "DSML calls in the content; the last call and the block are not closed",
             "dsml",
-            _unterminated,
+            _dsml_unterminated,
         ),
         leak_fault(
             "leak-harmony-stripped",
             "Z47",
             "harmony calls in the content without the special tokens, only their words are left",
             "harmony",
-            _stripped,
+            _harmony_stripped,
         ),
         leak_fault(
             "leak-harmony-no-call",
             "Z48",
             "harmony calls in the content without <|call|>, which was taken for a stop token",
             "harmony",
-            _no_call,
+            _harmony_without_call_token,
         ),
         leak_fault(
             "leak-doubled-close",
             "Z29",
             "Qwen's XML in the content, every </parameter> twice",
             "qwen_xml",
-            _doubled_close,
+            _qwen_doubled_close,
         ),
     )
 
 
 FAULTS = (
-    *_of_text(),
+    *_text_leaks(),
     Fault(
         "leak-in-reasoning",
         "Z25, Z34",

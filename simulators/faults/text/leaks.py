@@ -1,4 +1,4 @@
-"""Calls that leave as text, in every format that models write."""
+"""Calls sent as text, in every format that models write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simulators.faults.text.leak import Leak, leak_fault, with_text, without_cal
 
 __all__ = ["FAULTS", "Leak", "with_text", "without_calls"]
 
-# Where the zoo has a row for the format; the others leak for the same reason as Z24.
+# Formats with their own row in the zoo; the others leak for the same reason as Z24.
 _ROWS = {
     "dsml": "Z41",
     "kimi_k2": "Z42",

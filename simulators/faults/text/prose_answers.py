@@ -1,4 +1,4 @@
-"""Answers that owe a call and say something else, or nothing."""
+"""Answers with other text, or nothing, in place of a call."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TAG = "<tool_call>"
 
 @dataclass(frozen=True, slots=True)
 class FixedText(FaultHooks):
-    """Says a text where a call is owed; `{names}` in it are the tools that were meant."""
+    """Sends a text in place of a call; `{names}` in it is replaced by the tools' names."""
 
     text: str
 
@@ -37,7 +37,7 @@ class FixedText(FaultHooks):
 
 @dataclass(frozen=True, slots=True)
 class ReplyChange(FaultHooks):
-    """Another reply where there are calls."""
+    """Replaces a reply with calls."""
 
     change: Callable[[Reply], Reply]
 
@@ -47,7 +47,7 @@ class ReplyChange(FaultHooks):
 
 
 class TagCut(FaultHooks):
-    """Whatever an answer says ends where it speaks of the tag, as if a call began there."""
+    """Cuts an answer's text where it mentions the tag, as if a call started there."""
 
     @override
     def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
@@ -59,8 +59,8 @@ class TagCut(FaultHooks):
         return reply
 
 
-def _thoughtless(reply: Reply) -> Reply:
-    """The field is there and empty, which is not the same as no field."""
+def _empty_reasoning(reply: Reply) -> Reply:
+    """Keep the reasoning field, but empty, which differs from no field."""
     parts = tuple(
         replace(part, text="") if isinstance(part, Reasoning) and _is_field(part) else part
         for part in reply.parts
@@ -72,14 +72,17 @@ def _is_field(part: Reasoning) -> bool:
     return part.kind is ReasoningKind.FIELD
 
 
-def _empty(reply: Reply) -> Reply:
+def _empty_reply(reply: Reply) -> Reply:
     return replace(reply, parts=(), stop=Stop.END)
 
 
-def _silent(name: str, row: str, shows: str, hooks: FaultHooks, **more: float) -> Fault:
-    metrics: Mapping[Metric, float] = {**SILENCE, **{Metric(key): hit for key, hit in more.items()}}
+def _silent_fault(name: str, row: str, symptom: str, hooks: FaultHooks, **more: float) -> Fault:
+    metrics: Mapping[Metric, float] = {
+        **SILENCE,
+        **{Metric(key): rate for key, rate in more.items()},
+    }
     fields: Mapping[str, JSON] = NO_CALLS
-    return Fault(name, row, shows, lambda value: hooks, effect=Effect(metrics, fields))
+    return Fault(name, row, symptom, lambda value: hooks, effect=Effect(metrics, fields))
 
 
 FAULTS = (
@@ -87,23 +90,25 @@ FAULTS = (
         "empty-reasoning",
         "Z05",
         "a call with reasoning that is empty, and not absent, for models that show it in a field",
-        lambda value: ReplyChange(_thoughtless),
+        lambda value: ReplyChange(_empty_reasoning),
         frozenset({"openai", "ollama"}),
     ),
-    _silent(
+    _silent_fault(
         "prose",
         "",
         "the model talks about the call and does not make it",
         FixedText("Of course. I would use {names} for that and tell you what comes back."),
     ),
-    _silent(
+    _silent_fault(
         "refuses",
         "",
         "a polite refusal where a call is owed, with a plain stop",
         FixedText("I'm sorry, but I can't help with that."),
     ),
-    _silent("empty", "", "neither text nor a call, with a plain stop", ReplyChange(_empty)),
-    _silent(
+    _silent_fault(
+        "empty", "", "neither text nor a call, with a plain stop", ReplyChange(_empty_reply)
+    ),
+    _silent_fault(
         "reasoning-only",
         "",
         "reasoning and nothing else",

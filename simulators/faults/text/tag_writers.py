@@ -1,4 +1,4 @@
-"""Calls as text whose arguments stand one by one between tags: one writer a format."""
+"""Calls as text with one tag per argument: one writer per format."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ def dsml_invokes(calls: Sequence[ToolCall]) -> str:
     def argument(key: str, value: JSON) -> str:
         kind = "true" if isinstance(value, str) else "false"
         head = f'<｜DSML｜parameter name="{key}" string="{kind}">'
-        return f"{head}{plain(value)}</｜DSML｜parameter>\n"
+        return f"{head}{as_text(value)}</｜DSML｜parameter>\n"
 
     return "\n".join(
-        f'<｜DSML｜invoke name="{call.name}">\n{_each(call, argument)}</｜DSML｜invoke>'
+        f'<｜DSML｜invoke name="{call.name}">\n{_write_arguments(call, argument)}</｜DSML｜invoke>'
         for call in calls
     )
 
 
 def kimi_k3(calls: Sequence[ToolCall]) -> str:
     def argument(key: str, value: JSON) -> str:
-        head = f'<|open|>argument key="{_escaped(key)}" type="{_type(value)}"<|sep|>'
-        return f"{head}{plain(value)}<|close|>argument<|sep|>"
+        head = f'<|open|>argument key="{_escape_attribute(key)}" type="{_type_name(value)}"<|sep|>'
+        return f"{head}{as_text(value)}<|close|>argument<|sep|>"
 
     written = "".join(
-        f'<|open|>call tool="{_escaped(call.name)}" index="{place}"<|sep|>'
-        f"{_each(call, argument)}<|close|>call<|sep|>"
+        f'<|open|>call tool="{_escape_attribute(call.name)}" index="{place}"<|sep|>'
+        f"{_write_arguments(call, argument)}<|close|>call<|sep|>"
         for place, call in enumerate(calls, 1)
     )
     return f"<|open|>tools<|sep|>{written}<|close|>tools<|sep|>"
@@ -43,7 +43,8 @@ def kimi_k3(calls: Sequence[ToolCall]) -> str:
 
 def minimax_m3(calls: Sequence[ToolCall]) -> str:
     written = "".join(
-        f'{M3}<invoke name="{call.name}">{_each(call, _m3_value)}{M3}</invoke>\n' for call in calls
+        f'{M3}<invoke name="{call.name}">{_write_arguments(call, _m3_value)}{M3}</invoke>\n'
+        for call in calls
     )
     return f"{M3}<tool_call>\n{written}{M3}</tool_call>"
 
@@ -58,68 +59,73 @@ def invoke(calls: Sequence[ToolCall]) -> str:
 
 def child_invoke(calls: Sequence[ToolCall]) -> str:
     def argument(key: str, value: JSON) -> str:
-        return f"<{key}>{plain(value)}</{key}>"
+        return f"<{key}>{as_text(value)}</{key}>"
 
     return "\n".join(
-        f"<invoke><{call.name}>{_each(call, argument)}</{call.name}></invoke>" for call in calls
+        f"<invoke><{call.name}>{_write_arguments(call, argument)}</{call.name}></invoke>"
+        for call in calls
     )
 
 
 def qwen_xml(calls: Sequence[ToolCall]) -> str:
     def argument(key: str, value: JSON) -> str:
-        return f"<parameter={key}>\n{plain(value)}\n</parameter>\n"
+        return f"<parameter={key}>\n{as_text(value)}\n</parameter>\n"
 
     return "\n".join(
-        f"<tool_call>\n<function={call.name}>\n{_each(call, argument)}</function>\n</tool_call>"
+        f"<tool_call>\n<function={call.name}>\n{_write_arguments(call, argument)}</function>\n"
+        "</tool_call>"
         for call in calls
     )
 
 
 def glm(calls: Sequence[ToolCall]) -> str:
     def argument(key: str, value: JSON) -> str:
-        return f"<arg_key>{key}</arg_key><arg_value>{plain(value)}</arg_value>"
+        return f"<arg_key>{key}</arg_key><arg_value>{as_text(value)}</arg_value>"
 
-    return "\n".join(f"<tool_call>{call.name}{_each(call, argument)}</tool_call>" for call in calls)
+    return "\n".join(
+        f"<tool_call>{call.name}{_write_arguments(call, argument)}</tool_call>" for call in calls
+    )
 
 
-def plain(value: JSON) -> str:
+def as_text(value: JSON) -> str:
     """A string as it is, everything else as JSON."""
     return value if isinstance(value, str) else as_json(value)
 
 
-def _each(call: ToolCall, write: Callable[[str, JSON], str]) -> str:
+def _write_arguments(call: ToolCall, write: Callable[[str, JSON], str]) -> str:
     return "".join(write(key, value) for key, value in call.input.items())
 
 
 def _invokes(calls: Iterable[ToolCall]) -> str:
     def argument(key: str, value: JSON) -> str:
-        return f'<parameter name="{key}">{plain(value)}</parameter>\n'
+        return f'<parameter name="{key}">{as_text(value)}</parameter>\n'
 
     return "\n".join(
-        f'<invoke name="{call.name}">\n{_each(call, argument)}</invoke>' for call in calls
+        f'<invoke name="{call.name}">\n{_write_arguments(call, argument)}</invoke>'
+        for call in calls
     )
 
 
 def _m3_value(key: str, value: JSON) -> str:
-    """A tag named after the value, with tags inside for what an object or an array holds."""
+    """A tag named after the key, with nested tags for the contents of an object or an array."""
     match value:
         case Mapping() if value:
             inner = "".join(_m3_value(name, item) for name, item in value.items())
         case list() if value:
             inner = "".join(_m3_value("item", item) for item in value)
         case _:
-            inner = plain(value)
+            inner = as_text(value)
     return f"{M3}<{key}>{inner}{M3}</{key}>"
 
 
-def _escaped(text: str) -> str:
+def _escape_attribute(text: str) -> str:
     return text.replace("&", "&amp;").replace('"', "&quot;")
 
 
-def _type(value: JSON) -> str:
+def _type_name(value: JSON) -> str:
     kinds: tuple[tuple[type, str], ...] = (
         (str, "string"),
-        (bool, "boolean"),  # before int, which a bool is as well
+        (bool, "boolean"),  # before int, because a bool is an int
         (int, "integer"),
         (float, "number"),
         (list, "array"),

@@ -1,4 +1,4 @@
-"""Answers that come instead of the model's: the vendor, or what stands before it, is in trouble."""
+"""Answers in place of the model's: the vendor, or a proxy in front of it, has an outage."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from simulators.vendors.vendor_auth import Auth
 
 NO_VERDICT = Effect({Metric.AVAILABILITY: 1})
 RETRY_AFTER = 2
-# It counts who follows, see simulators/hostile_vendors.py.
-ELSEWHERE = "/hostile/landing/v1/chat/completions"
+# Counts the requests that follow the redirect, see simulators/hostile_vendors.py.
+REDIRECT_TARGET = "/hostile/landing/v1/chat/completions"
 SIGN_IN = (
     "<!doctype html>\n<html><head><title>Sign in</title></head><body><h1>Sign in</h1></body>\n"
 )
 
-# What is said by format; the sentence above each is that of the Chat Completions and Responses.
+# Messages by format; the one above each is that of Chat Completions and Responses.
 RATE_LIMITED = "Rate limit reached for requests"
 SLOW_DOWN = {
     "anthropic": "This request would exceed your account's rate limit. Please try again later.",
@@ -40,7 +40,7 @@ BUSY = {
     "gemini": "The model is overloaded. Please try again later.",
     "ollama": "server busy, please try again.  maximum pending requests exceeded",
 }
-SORRY = "The server had an error while processing your request. Sorry about that!"
+SERVER_ERROR = "The server had an error while processing your request. Sorry about that!"
 BROKEN = {
     "anthropic": "Internal server error",
     "gemini": "An internal error has occurred. Please retry.",
@@ -51,9 +51,9 @@ NO_ACCESS = {
     "login cookie or other valid authentication credential.",
     "ollama": "unauthorized",
 }
-# What a proxy says in the vendor's place.
+# Titles of the error pages of a proxy in front of the vendor.
 PROXY_TITLES = {502: "502 Bad Gateway", 504: "504 Gateway Time-out"}
-# The types that an envelope made for refused requests gives to everything.
+# The types that an envelope for refused requests gives to every error.
 REFUSED_TYPES = ("invalid_request_error", "bad_request_error", "BadRequestError")
 TYPES = {401: "authentication_error", 429: "rate_limit_error", 503: "service_unavailable_error"}
 CODES = {429: "rate_limit_exceeded"}
@@ -74,25 +74,25 @@ class ReplacedAnswer(FaultHooks):
     write: Callable[[Spec, random.Random], OutgoingAnswer | None]
 
     @override
-    def door(self, spec: Spec, rng: random.Random) -> OutgoingAnswer | None:
+    def early_answer(self, spec: Spec, rng: random.Random) -> OutgoingAnswer | None:
         return self.write(spec, rng)
 
 
 @dataclass(frozen=True, slots=True)
 class RejectingAuth(Auth):
-    """Lets nobody in, whatever the key."""
+    """Rejects every key."""
 
-    says: str = ""
+    message: str = ""
     status: int = 503
 
     @override
     def check(self, headers: Mapping[str, str], query: Mapping[str, str]) -> None:
-        raise RequestRefused(self.says, status=self.status, code=self.code)
+        raise RequestRefused(self.message, status=self.status, code=self.code)
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedVendor(FaultHooks):
-    """Everything is refused, also what is served beside answers."""
+    """Refuses every request, metadata included."""
 
     change: Callable[[Spec], Spec]
 
@@ -102,25 +102,25 @@ class ClosedVendor(FaultHooks):
 
 
 def outage_envelope(envelope: Envelope) -> Envelope:
-    """A vendor's envelope that calls trouble trouble, and not a bad request."""
+    """A vendor's envelope with the error type of an outage in place of a bad request."""
 
     def write(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
-        return _retyped(envelope(refusal, request_id), refusal.status)
+        return _retype_error(envelope(refusal, request_id), refusal.status)
 
     return write
 
 
-def _retyped(body: Mapping[str, JSON], status: int) -> dict[str, JSON]:
+def _retype_error(body: Mapping[str, JSON], status: int) -> dict[str, JSON]:
     changed = dict(body)
     if body.get("type") in REFUSED_TYPES:
         changed["type"] = TYPES.get(status, "server_error")
     inner = body.get("error")
     if isinstance(inner, Mapping):
-        changed["error"] = _retyped(inner, status)
+        changed["error"] = _retype_error(inner, status)
     return changed
 
 
-def _said(spec: Spec, rng: random.Random, status: int, message: str) -> OutgoingAnswer:
+def _error_answer(spec: Spec, rng: random.Random, status: int, message: str) -> OutgoingAnswer:
     """An error in the vendor's own envelope."""
     request_id = f"req_{rng.getrandbits(96):024x}"
     refusal = RequestRefused(message, status=status, code=CODES.get(status))
@@ -134,8 +134,8 @@ def _rate_limit(value: float | None) -> FaultHooks:
 
     def write(spec: Spec, rng: random.Random) -> OutgoingAnswer:
         message = SLOW_DOWN.get(spec.format, RATE_LIMITED)
-        said = _said(spec, rng, 429, message)
-        return replace(said, headers={**said.headers, "retry-after": str(seconds)})
+        answer = _error_answer(spec, rng, 429, message)
+        return replace(answer, headers={**answer.headers, "retry-after": str(seconds)})
 
     return ReplacedAnswer(write)
 
@@ -148,8 +148,8 @@ def _server_error(value: float | None) -> FaultHooks:
     def write(spec: Spec, rng: random.Random) -> OutgoingAnswer:
         if status in PROXY_TITLES:
             return _proxy_page(status)
-        words, usual = (BUSY, OVERLOADED) if status in (503, 529) else (BROKEN, SORRY)
-        return _said(spec, rng, status, words.get(spec.format, usual))
+        messages, default = (BUSY, OVERLOADED) if status in (503, 529) else (BROKEN, SERVER_ERROR)
+        return _error_answer(spec, rng, status, messages.get(spec.format, default))
 
     return ReplacedAnswer(write)
 
@@ -164,27 +164,31 @@ def _proxy_page(status: int) -> OutgoingAnswer:
 
 
 def _down(spec: Spec) -> Spec:
-    says = BUSY.get(spec.format, OVERLOADED)
-    return replace(spec, auth=RejectingAuth(says=says), envelope=outage_envelope(spec.envelope))
+    message = BUSY.get(spec.format, OVERLOADED)
+    return replace(
+        spec, auth=RejectingAuth(message=message), envelope=outage_envelope(spec.envelope)
+    )
 
 
 def _loading(spec: Spec) -> Spec:
     if spec.format not in CHAT:
         return spec
-    return replace(spec, auth=RejectingAuth(says="Loading model"), envelope=_unavailable)
+    return replace(
+        spec, auth=RejectingAuth(message="Loading model"), envelope=_unavailable_envelope
+    )
 
 
-def _unavailable(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
+def _unavailable_envelope(refusal: RequestRefused, request_id: str) -> dict[str, JSON]:
     error: dict[str, JSON] = {"message": refusal.message, "type": "unavailable_error"}
     return {"error": {**error, "code": refusal.status}}
 
 
 def _auth_lost(spec: Spec) -> Spec:
-    usual = spec.auth.wrong.replace("{key}", "***") if spec.auth else "Invalid API key"
+    default = spec.auth.wrong.replace("{key}", "***") if spec.auth else "Invalid API key"
     code = spec.auth.code if spec.auth else None
-    says = NO_ACCESS.get(spec.format, usual)
-    shut = RejectingAuth(says=says, status=401, code=code)
-    return replace(spec, auth=shut, envelope=outage_envelope(spec.envelope))
+    message = NO_ACCESS.get(spec.format, default)
+    auth = RejectingAuth(message=message, status=401, code=code)
+    return replace(spec, auth=auth, envelope=outage_envelope(spec.envelope))
 
 
 def _base_resp(value: float | None) -> FaultHooks:
@@ -205,18 +209,18 @@ def _base_resp(value: float | None) -> FaultHooks:
     return ReplacedAnswer(write)
 
 
-def _html(spec: Spec, rng: random.Random) -> OutgoingAnswer:
+def _sign_in_page(spec: Spec, rng: random.Random) -> OutgoingAnswer:
     return OutgoingAnswer([SIGN_IN.encode("ascii")], "text/html")
 
 
 def _redirect(spec: Spec, rng: random.Random) -> OutgoingAnswer:
-    return OutgoingAnswer([b""], "text/plain", 307, {"location": ELSEWHERE})
+    return OutgoingAnswer([b""], "text/plain", 307, {"location": REDIRECT_TARGET})
 
 
 def _fault(
-    name: str, shows: str, make: Callable[[float | None], FaultHooks], value: str = ""
+    name: str, symptom: str, make: Callable[[float | None], FaultHooks], value: str = ""
 ) -> Fault:
-    return Fault(name, "", shows, make, effect=NO_VERDICT, value=value)
+    return Fault(name, "", symptom, make, effect=NO_VERDICT, value=value)
 
 
 def _always(hooks: FaultHooks) -> Callable[[float | None], FaultHooks]:
@@ -253,6 +257,6 @@ FAULTS = (
         ),
         formats=CHAT,
     ),
-    _fault("html", "200 with a sign-in page", _always(ReplacedAnswer(_html))),
+    _fault("html", "200 with a sign-in page", _always(ReplacedAnswer(_sign_in_page))),
     _fault("redirect", "307 to another path", _always(ReplacedAnswer(_redirect))),
 )
