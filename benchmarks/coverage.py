@@ -18,7 +18,7 @@ from typing import Any
 
 import httpx
 
-from health.report import Report
+from health.run_report import Report
 from probes.measurement import MeasurementPlan, measure_endpoint
 from probes.secret import Secret
 from probes.target import Target

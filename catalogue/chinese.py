@@ -12,7 +12,7 @@ from babel.messages.catalog import Message as Entry
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
-from catalogue.message import Message
+from catalogue.source_text import Message
 from catalogue.sources import ROOT
 
 FOLDER = ROOT / "locale" / "zh_Hans" / "LC_MESSAGES"

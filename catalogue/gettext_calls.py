@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
-from catalogue.message import Message
+from catalogue.source_text import Message
 
 # Per function, the parts of a message in the order of its arguments.
 _PARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(

@@ -11,7 +11,7 @@ from pathlib import Path
 from django.utils.translation.template import templatize
 
 from catalogue.gettext_calls import NotALiteral, find_messages
-from catalogue.message import Message
+from catalogue.source_text import Message
 from probes.suite import PROBES
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from babel.messages.catalog import Catalog
 
 from catalogue.chinese import find_entry
-from catalogue.message import Message
+from catalogue.source_text import Message
 
 # {name}, %(name)s, %%, %{y} of charts, <b> and </b>
 _MARKUP = re.compile(r"%\{[^}]*\}|\{[^{}]*\}|%\([\w.]+\)[sd]|%%|</?[a-z][^>]*>")

@@ -8,7 +8,7 @@ from functools import cache
 
 from health.capabilities import settle_verdicts
 from health.rates import Rate
-from health.report import compute_rates
+from health.run_report import compute_rates
 from probes.outcomes import Attempt, FindingKind, Metric
 from probes.suite import plan_trials
 

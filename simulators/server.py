@@ -19,12 +19,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from simulators import hostile_vendors
 from simulators.clock import Clock
 from simulators.faults.fault import Fault
+from simulators.faults.fault_registry import FAULTS
 from simulators.faults.fault_switch import FaultSwitch, SwitchError, read_switches
-from simulators.faults.registry import FAULTS
 from simulators.ground_truth import truth_page
 from simulators.stories import STORIES
-from simulators.vendors.registry import SPECS
 from simulators.vendors.vendor import LATENCY, Vendor
+from simulators.vendors.vendor_registry import SPECS
 
 DEFAULT_PORT = 8900
 MAX_SWITCHED_APPS = 1_000

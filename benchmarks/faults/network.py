@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from benchmarks.faults.report import Missing, Report, clock, main, program, scratch, wait_for
+from benchmarks.faults.fault_table import Missing, Report, clock, main, program, scratch, wait_for
 from tests.faults import database_faults
 from tests.faults.invariants import ALWAYS, overdue, starved
 from tests.faults.processes import ProcessGroup

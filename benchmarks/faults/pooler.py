@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psycopg
 
-from benchmarks.faults.report import Report, clock, main, program, scratch, wait_for
+from benchmarks.faults.fault_table import Report, clock, main, program, scratch, wait_for
 from launcher import ports
 from launcher.process import Command, Process
 from tests.faults import database_faults

@@ -10,7 +10,7 @@ import time
 from django.conf import settings
 from django.test import Client
 
-from benchmarks.pages import browser, history, stack, timing
+from benchmarks.pages import browser, page_history, stack, timing
 from benchmarks.pages.timing import Cost
 from launcher import postgres
 
@@ -42,24 +42,25 @@ def _fill(endpoints: int, days: int) -> str:
     """Both databases; returns the session of somebody who is signed in on both."""
     begun = time.perf_counter()
     session = _sign_in()
-    history.add_endpoints(1, FEW_ENDPOINTS, days=days)
-    history.make_partitions(days)
-    few = _raw_rows(range(1, history.FEW_ATTEMPTS + 1), history.FEW_EVENTS)
-    history.settle()
+    page_history.add_endpoints(1, FEW_ENDPOINTS, days=days)
+    page_history.make_partitions(days)
+    few = _raw_rows(range(1, page_history.FEW_ATTEMPTS + 1), page_history.FEW_EVENTS)
+    page_history.settle()
     stack.copy()
     stack.use(stack.MANY)
-    history.add_endpoints(FEW_ENDPOINTS + 1, endpoints, days=days)
+    page_history.add_endpoints(FEW_ENDPOINTS + 1, endpoints, days=days)
     many = few + _raw_rows(
-        range(history.FEW_ATTEMPTS + 1, history.MANY_ATTEMPTS + 1), history.MANY_EVENTS
+        range(page_history.FEW_ATTEMPTS + 1, page_history.MANY_ATTEMPTS + 1),
+        page_history.MANY_EVENTS,
     )
-    history.settle()
+    page_history.settle()
     _say(f"Filled in {time.perf_counter() - begun:.0f} s: {endpoints:,} endpoints, ")
     _say(f"a run a day for {days} days; raw rows of one endpoint {few:,} and {many:,}.")
     return session
 
 
 def _raw_rows(attempts: range, events: int) -> int:
-    return history.add_raw_rows(MEASURED, attempts=attempts, events=events)
+    return page_history.add_raw_rows(MEASURED, attempts=attempts, events=events)
 
 
 def _fleet(session: str, blocks: int) -> bool:

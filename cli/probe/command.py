@@ -20,8 +20,8 @@ from cli.probe.probe_options import (
 from cli.probe.report_formats import as_junit, as_markdown, summary_line
 from cli.probe.terminal_progress import Progress
 from cli.terminal import print_message, print_result
-from health.report import Report
 from health.report_comparison import find_regressions
+from health.run_report import Report
 from probes import fingerprint
 from probes.errors import ProbesError
 from probes.fingerprint import EngineFacts

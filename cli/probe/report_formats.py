@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 from cli.terminal import safe_text
 from health.rates import DIRECTIONS, Rate
-from health.report import Report
+from health.run_report import Report
 from probes.outcomes import Attempt, Outcome
 from probes.suite import PROBES, SUITE_VERSION
 

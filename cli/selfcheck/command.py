@@ -21,7 +21,7 @@ from probes.suite import PROBES, SUITE_VERSION, Probe, Trial
 from probes.target import Provider, Target
 from simulators.background_server import serve_in_background
 from simulators.server import build_app
-from simulators.vendors.registry import SPECS
+from simulators.vendors.vendor_registry import SPECS
 
 GOOD, BELOW, STOPPED = 0, 1, 130
 SEED = "selfcheck"

@@ -12,7 +12,7 @@ from typing_extensions import override
 from probes.messages import JSON, NONE, Role
 from probes.suite.tools import PROBE_FAIL_ONCE, SAFE
 from simulators.faults.fault import Fault
-from simulators.faults.registry import FAULTS
+from simulators.faults.fault_registry import FAULTS
 from simulators.model.answers import Answer
 from simulators.model.tool_requests import ToolRequest, force_tool_request
 from simulators.vendors.error_envelopes import RequestRefused

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint, Incident, RolloutRequest
 from dashboard.models.people import Teams
-from dashboard.rollouts import who_decides
+from dashboard.rollouts import decision_rights
 from dashboard.rollouts.text import request_label
 
 MAX_DECISIONS = 20
@@ -65,7 +65,7 @@ def _pending_requests(viewer: Viewer) -> list[PendingDecision]:
             address=request.get_absolute_url(),
         )
         for request in requests.order_by("requested_at")[: 2 * MAX_DECISIONS]
-        if who_decides.may_decide(request, viewer.user, viewer.actor)
+        if decision_rights.may_decide(request, viewer.user, viewer.actor)
     ]
 
 

@@ -15,7 +15,7 @@ from dashboard.core.permissions import Actor, Right
 from dashboard.core.query_form import QueryFilter, QueryForm, choice_field, text_field
 from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.rollout import RolloutRequestQuerySet
-from dashboard.rollouts import who_decides
+from dashboard.rollouts import decision_rights
 from dashboard.rollouts.text import STATE_LABELS, request_label, stage_name
 from dashboard.trust.gate_facts import read_gate_results
 from health.gates import ConditionState, GateResult
@@ -138,7 +138,7 @@ def read_open_rollouts(user: User, actor: Actor) -> dict[str, Any]:
     pending = [
         PendingRequest(
             request,
-            who_decides.cannot_decide_reason(request, user, actor),
+            decision_rights.cannot_decide_reason(request, user, actor),
             results.result_of(request.profile) if request.switch is None else None,
         )
         for request in requests

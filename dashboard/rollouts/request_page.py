@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.core.permissions import Actor, Right
 from dashboard.models import Endpoint, Profile, RolloutRequest
-from dashboard.rollouts import diff, evidence_diff, request_events, stage_panel, who_decides
+from dashboard.rollouts import decision_rights, diff, evidence_diff, request_events, stage_panel
 from dashboard.rollouts.diff import DiffLine
 from dashboard.rollouts.evidence_diff import ChangeLine
 from dashboard.rollouts.gate_conditions import (
@@ -254,7 +254,7 @@ def read_request_page(request: RolloutRequest, user: User, actor: Actor) -> Requ
         candidate=candidate,
         current=_current_profile(request),
         changes=_evidence_changes(request),
-        cannot_decide_reason=who_decides.cannot_decide_reason(request, user, actor),
+        cannot_decide_reason=decision_rights.cannot_decide_reason(request, user, actor),
         is_requester=request.requested_by_id == user.pk,
         may_withdraw=is_pending and actor.may(Right.OPERATE, endpoint.team_id),
         gate_result=rollout_requests.read_gate_result(candidate)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from dashboard.core.durations import format_relative_time, format_rough_duration
 from dashboard.runs import pulses
-from dashboard.system.doctor import running
+from dashboard.system.doctor import work_in_progress
 from dashboard.system.doctor.check import Check, Verdict
 from dashboard.system.queries import MAX_COUNTED
 from dashboard.system.state import PartitionedTable, ProviderLoad, SystemState
@@ -73,7 +73,7 @@ class SystemPage:
 
 
 def build_system_page(state: SystemState) -> SystemPage:
-    problems = running.find_problems(state)
+    problems = work_in_progress.find_problems(state)
     status, verdict = _system_verdict(problems)
     return SystemPage(
         status=status,

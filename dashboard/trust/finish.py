@@ -26,7 +26,7 @@ from health import cadence
 from health.capabilities import derive_capabilities, settle_verdicts
 from health.effort import measure_effort
 from health.observation_bits import pack_verdicts
-from health.report import compute_rates
+from health.run_report import compute_rates
 from health.watch import Watch
 from health.watch_counts import count_refusals, watched_rates
 from probes.adapters import adapter_for

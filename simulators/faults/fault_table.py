@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulators.faults.fault import EVERY_FORMAT, Fault
-from simulators.faults.registry import FAULTS
+from simulators.faults.fault_registry import FAULTS
 from simulators.stories import STORIES, Story
 
 FAULT_HEAD = "| fault | row | what a client sees | wire formats | value |"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from simulators.vendors.registry import SPECS
 from simulators.vendors.spec import Spec
+from simulators.vendors.vendor_registry import SPECS
 
 HEAD = (
     "| vendor | stands for | base path | ask at | key | models (thinks; must come back) "

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from health.report import Report, compute_rates, usage_json
+from health.run_report import Report, compute_rates, usage_json
 from probes.messages import Usage
 from probes.outcomes import Evidence, FindingKind, Metric, Outcome, Verdict
 from probes.suite import SUITE_VERSION

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from health.report import Report
 from health.report_comparison import find_regressions
+from health.run_report import Report
 from probes.outcomes import Metric
 from probes.target import ProfileKey
 from tests.health.builders import AT, trials

@@ -11,7 +11,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
-from catalogue.message import Message
+from catalogue.source_text import Message
 from catalogue.sources import collect_messages
 
 # A language that Django knows, and that the product does not offer: Esperanto.

@@ -7,7 +7,7 @@ from babel.messages.catalog import Catalog
 
 from catalogue import chinese
 from catalogue.gettext_calls import NotALiteral, UnknownName
-from catalogue.message import Message
+from catalogue.source_text import Message
 from catalogue.sources import collect_messages, python_messages, template_messages
 from catalogue.translation_faults import find_faults
 

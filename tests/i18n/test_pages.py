@@ -14,9 +14,9 @@ from django.test import Client
 from dashboard.models import Channel, Endpoint, Incident, Run
 from dashboard.urls import urlpatterns
 from tests.i18n import pseudo, rows
-from tests.i18n.reading import find_untranslated
+from tests.i18n.page_visits import NOT_PAGES, Visit, empty_pages, page_visits, public_pages
 from tests.i18n.rows import Rows
-from tests.i18n.visits import NOT_PAGES, Visit, empty_pages, page_visits, public_pages
+from tests.i18n.untranslated_texts import find_untranslated
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def pseudo_client(client: Client, db: None, settings: Any, tmp_path: Path) -> Cl
 
 
 def test_every_address_is_a_page_to_look_at_or_none() -> None:
-    """Every URL has an entry in tests/i18n/visits.py."""
+    """Every URL has an entry in tests/i18n/page_visits.py."""
     names = {str(pattern.name) for pattern in urlpatterns}
 
     assert names == NOT_PAGES | set(page_visits(_no_rows()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from catalogue.sources import ROOT
-from tests.i18n.reading import find_untranslated
+from tests.i18n.untranslated_texts import find_untranslated
 
 _TEXTS = re.compile(r"\{% (blocktranslate|comment)\b.*?\{% end\1 %\}", re.DOTALL)
 _CODE = re.compile(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}", re.DOTALL)

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from health.report import Report
+from health.run_report import Report
 from probes.outcomes import Attempt
 from probes.runner import run_trials
 from probes.secret import Secret

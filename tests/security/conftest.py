@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.security.doorkeeper import RecordingServer, run_server
 from tests.security.people import AuditStart
+from tests.security.recording_server import RecordingServer, run_server
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.security.doorkeeper import RecordingServer
+from tests.security.recording_server import RecordingServer
 
 ROOT = Path(__file__).resolve().parents[2]
 

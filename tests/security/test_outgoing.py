@@ -19,7 +19,7 @@ from probes.runner import run_trials
 from probes.suite import plan_trials
 from probes.target import Limits, Provider, Target
 from probes.transport import Transport
-from tests.security.doorkeeper import RecordingServer
+from tests.security.recording_server import RecordingServer
 
 # Every spelling of an address that resolvers, browsers or libraries are known to accept.
 FORMS = [

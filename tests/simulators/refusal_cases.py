@@ -13,7 +13,7 @@ from probes.errors import NotFound, Refused
 from probes.findings import FindingKind
 from probes.http_messages import Chunk, WireResponse
 from probes.http_reply import read_http_reply
-from simulators.vendors.registry import SPECS
+from simulators.vendors.vendor_registry import SPECS
 
 KEYS = {
     "authorization": "Bearer sim-test",

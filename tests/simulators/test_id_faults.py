@@ -8,7 +8,7 @@ import pytest
 from probes.dialects.base import Dialect
 from probes.history.model_conversation import Conversation, SendOptions
 from probes.messages import ModelCall, ToolResult
-from simulators.faults.calls import call_ids
+from simulators.faults.calls import faulty_ids
 from simulators.faults.refusals import id_refusals
 from tests.simulators.fault_client import (
     ADD,
@@ -102,7 +102,7 @@ def test_ids_have_a_form_that_others_refuse(
 
 
 @every_format
-@pytest.mark.parametrize("switch", [fault.name for fault in call_ids.FAULTS])
+@pytest.mark.parametrize("switch", [fault.name for fault in faulty_ids.FAULTS])
 def test_our_history_survives_every_kind_of_id(
     vendor_url: str, wire_format: str, switch: str
 ) -> None:

@@ -6,11 +6,11 @@ import pytest
 
 from probes.adapters import FORMATS
 from simulators.clock import Clock
+from simulators.faults.fault_registry import FAULTS
 from simulators.faults.fault_switch import read_switches
-from simulators.faults.registry import FAULTS
-from simulators.vendors.registry import SPECS
 from simulators.vendors.spec import VendorRequest
 from simulators.vendors.vendor import Vendor
+from simulators.vendors.vendor_registry import SPECS
 
 OPEN = next(spec for spec in SPECS if spec.name == "open")
 

@@ -10,8 +10,8 @@ import pytest
 from probes.adapters import FORMATS
 from probes.findings import FindingKind
 from probes.messages import ModelCall, Role, Text, ToolResult, ToolSpec, Turn
-from simulators.vendors.registry import SPECS
 from simulators.vendors.spec import Spec
+from simulators.vendors.vendor_registry import SPECS
 from tests.simulators.conversation import FIRST, NONCES, PROMPT, SECOND, TOOLS, run_tool
 from tests.simulators.refusal_cases import KEYS, PATHS, classify_refusal
 from tests.simulators.test_new_refusals import FUNCTION, QWEN, USER, ask, calls, result

@@ -8,7 +8,7 @@ import pytest
 from probes.messages import Reply, Stop, Text, ToolCall
 from simulators.faults.effects import SILENT
 from simulators.faults.fault import Fault
-from simulators.faults.registry import FAULTS as EVERY_FAULT
+from simulators.faults.fault_registry import FAULTS as EVERY_FAULT
 from simulators.faults.streams import chat_streams, other_streams
 from simulators.faults.streams.stream_fault import NO_EFFECT, NO_VERDICT, STREAM_LOSS
 from simulators.vendors.hooks import OutgoingAnswer

@@ -9,10 +9,10 @@ from typing import Any
 import httpx
 import pytest
 
+from simulators.faults.fault_registry import FAMILIES, FAULTS
 from simulators.faults.fault_schedule import FaultSchedule
 from simulators.faults.fault_switch import SwitchError, read_switches
-from simulators.faults.registry import FAMILIES, FAULTS
-from simulators.vendors.registry import SPECS
+from simulators.vendors.vendor_registry import SPECS
 
 REQUEST: dict[str, Any] = {
     "model": "sim-steady",

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from simulators.server import build_app
 from simulators.stories import DAY, HOUR, STORIES
-from simulators.vendors.registry import SPECS
+from simulators.vendors.vendor_registry import SPECS
 
 
 def get_truth(url: str, vendor: str, **query: str) -> Any:

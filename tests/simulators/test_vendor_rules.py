@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from simulators.vendors.registry import SPECS
 from simulators.vendors.reply_style import sign_text
+from simulators.vendors.vendor_registry import SPECS
 from tests.simulators.refusal_cases import KEYS, PATHS, Refusal, post, read_message
 
 CALL = {"id": "call_X", "type": "function", "function": {"name": "f", "arguments": "{}"}}

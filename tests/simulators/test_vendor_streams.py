@@ -16,9 +16,9 @@ from probes.messages import JSON, ModelCall, Reply, Role, Text, ToolResult, Turn
 from probes.suite.tools import PROBE_ECHO
 from simulators.model.answers import answer_request
 from simulators.vendors.hooks import FaultHooks
-from simulators.vendors.registry import SPECS
 from simulators.vendors.request_handler import RequestHandler
 from simulators.vendors.spec import Spec, VendorRequest
+from simulators.vendors.vendor_registry import SPECS
 
 every_vendor = pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
 PROMPT = "Call probe_echo twice in one turn.\nmessage: ü one\ntag: alpha\nmessage: two\ntag: beta"

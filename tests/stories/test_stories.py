@@ -17,7 +17,7 @@ from health.modes import Mode, fallback_modes
 from health.severity import Severity
 from probes.outcomes import Metric
 from simulators.stories import DAY
-from tests.stories.story_stage import StoryEndpoint, StoryRunner, start_stories
+from tests.stories.story_runner import StoryEndpoint, StoryRunner, start_stories
 from tests.stories.timeline import StoryRun, Timeline, read_timeline
 
 pytestmark = pytest.mark.timeout(900)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
 
-from tests.stories.story_stage import StoryRunner
+from tests.stories.story_runner import StoryRunner
 
 
 @dataclass(frozen=True, slots=True)

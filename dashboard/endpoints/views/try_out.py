@@ -17,7 +17,7 @@ from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.endpoints.forms import EndpointForm, TryForm, typed_values
 from dashboard.endpoints.services import try_limit
 from dashboard.endpoints.try_out import try_request
-from dashboard.endpoints.try_out.report import TryReport, build_report
+from dashboard.endpoints.try_out.try_report import TryReport, build_report
 from dashboard.endpoints.views.endpoints import render_endpoint_form
 from dashboard.models import Endpoint
 from dashboard.runs import credentials

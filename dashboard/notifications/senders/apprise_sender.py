@@ -16,7 +16,7 @@ from typing import Any
 from django.conf import settings
 
 from dashboard.core.errors import Refused
-from dashboard.notifications.senders.message import Message, SendResult
+from dashboard.notifications.senders.delivery_message import Message, SendResult
 from health.translation import mark, say
 from probes.egress_rules import EgressRules
 from probes.secret import Secret

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from asgiref.sync import async_to_sync
 from standardwebhooks.webhooks import Webhook
 
-from dashboard.notifications.senders.message import Message, SendResult
+from dashboard.notifications.senders.delivery_message import Message, SendResult
 from probes.egress_rules import EgressDenied, EgressRules
 from probes.errors import ProbesError, TargetError
 from probes.http_messages import WireRequest, WireResponse

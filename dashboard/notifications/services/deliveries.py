@@ -18,8 +18,8 @@ from dashboard.core import egress_grants
 from dashboard.core.errors import Refused
 from dashboard.core.sql import fetch_row, fetch_rows
 from dashboard.models import Channel, Delivery
-from dashboard.notifications.senders import apprise_sender, channel_urls, message, webhook
-from dashboard.notifications.senders.message import SendResult
+from dashboard.notifications.senders import apprise_sender, channel_urls, delivery_message, webhook
+from dashboard.notifications.senders.delivery_message import SendResult
 from dashboard.notifications.services import channels
 from probes.secret import Secret
 
@@ -115,7 +115,7 @@ def _send_delivery(lease: DeliveryLease) -> SendResult:
 
 
 def _send_message(delivery: Delivery, url: Secret, now: datetime) -> SendResult:
-    content, rules = message.build_message(delivery), egress_grants.read_egress_rules()
+    content, rules = delivery_message.build_message(delivery), egress_grants.read_egress_rules()
     if delivery.channel.kind == Channel.Kind.APPRISE:
         return apprise_sender.send_apprise(url, content, within=SEND_TIMEOUT, rules=rules)
     signer = webhook.WebhookSigner(channels.signing_secrets(delivery.channel), now.astimezone(UTC))

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 
 from dashboard.core.sql import set_idle_timeout
 from dashboard.models import Channel, Delivery, Notice
-from dashboard.notifications.senders.message import notice_severity
+from dashboard.notifications.senders.delivery_message import notice_severity
 from dashboard.notifications.services import maintenance, outbox
 
 MAX_NOTICES = 200

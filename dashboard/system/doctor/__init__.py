@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from django.db import Error
 
 from dashboard.system import queries as monitoring
-from dashboard.system.doctor import running, store, surroundings
+from dashboard.system.doctor import broker_and_keys, store, work_in_progress
 from dashboard.system.doctor.check import Check, Verdict, bad
 
 CheckFunction = Callable[[], Check]
 
 WITHOUT_TABLES: tuple[CheckFunction, ...] = (
     store.clock,
-    surroundings.redis,
-    surroundings.secret_key,
-    surroundings.credential_keys,
+    broker_and_keys.redis,
+    broker_and_keys.secret_key,
+    broker_and_keys.credential_keys,
 )
 WITH_TABLES: tuple[CheckFunction, ...] = (
-    surroundings.stored_credentials,
+    broker_and_keys.stored_credentials,
     store.recount,
     store.retained,
     store.room,
@@ -56,8 +56,10 @@ def _run_state_checks() -> list[Check]:
         state = monitoring.read_system_state(None)
     except Error as exc:
         return [_failed_check("state", exc)]
-    # `surroundings.redis` checks the broker.
-    return [check(state) for check in running.CHECKS if check is not running.broker]
+    # `broker_and_keys.redis` checks the broker.
+    return [
+        check(state) for check in work_in_progress.CHECKS if check is not work_in_progress.broker
+    ]
 
 
 def _run_check(check: CheckFunction) -> Check:

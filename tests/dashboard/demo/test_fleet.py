@@ -7,8 +7,8 @@ import pytest
 from dashboard.demo.demo_fleet import FleetMember
 from probes.outcomes import Outcome
 from simulators.stories import STORIES
-from simulators.vendors.registry import SPECS
 from simulators.vendors.spec import Spec
+from simulators.vendors.vendor_registry import SPECS
 from tests.dashboard.demo.story_player import FLEET, first_run
 
 LONG_STORIES = ("healthy", "slow-decay", "lost-replay", "flapping", "outage", "template-swap")

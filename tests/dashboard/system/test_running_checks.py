@@ -14,7 +14,7 @@ from dashboard.core import partitions
 from dashboard.models import Endpoint, Worker
 from dashboard.models.observation import Observation
 from dashboard.runs import observations
-from dashboard.system.doctor import running
+from dashboard.system.doctor import work_in_progress
 from dashboard.system.doctor.check import Check, Verdict
 from dashboard.system.queries import read_system_state
 from tests.dashboard.system.builders import backdate_duty, make_held_run, sql
@@ -22,7 +22,7 @@ from tests.factories import make_endpoint, make_run
 
 
 def read_problems() -> dict[str, Check]:
-    return {check.name: check for check in running.find_problems(read_system_state(None))}
+    return {check.name: check for check in work_in_progress.find_problems(read_system_state(None))}
 
 
 def only_problem(name: str, verdict: Verdict) -> Check:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from health.report import Report
+from health.run_report import Report
 from probes.measurement import MeasurementPlan, measure_endpoint
 from probes.outcomes import Attempt
 from probes.target import Provider, Target

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from simulators.faults import vendor_changes
-from simulators.faults.calls import call_behaviour, call_ids, wrong_arguments
+from simulators.faults.calls import call_behaviour, faulty_ids, wrong_arguments
 from simulators.faults.fault import Fault
 from simulators.faults.refusals import (
     closure_refusals,
@@ -24,7 +24,7 @@ FAMILIES = (
     prose_answers,
     wrong_arguments,
     call_behaviour,
-    call_ids,
+    faulty_ids,
     request_refusals,
     replay_refusals,
     closure_refusals,

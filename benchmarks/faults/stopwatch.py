@@ -1,4 +1,4 @@
-"""F5, the database's clock jumps: `python -m benchmarks.faults.clock`.
+"""F5, the database's clock jumps: `python -m benchmarks.faults.stopwatch`.
 
 A Postgres of its own runs under libfaketime (`apt install faketime`); its clock jumps a day ahead
 and two days back while workers are busy with 24 endpoints. Waits are 600 times shorter than
@@ -12,7 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks.faults.report import Missing, Report, clock, main, scratch, wait_for
+from benchmarks.faults.fault_table import Missing, Report, clock, main, scratch, wait_for
 from tests.faults import database_faults
 from tests.faults.invariants import ALWAYS, leases_follow_each_other, overdue
 from tests.faults.recording_vendor import running_vendor
