@@ -7,7 +7,7 @@ import pytest
 
 from tests.dashboard.core.colour import VISIONS, Colour, contrast, distance, read_colour_tokens
 
-CSS = Path(__file__).resolve().parents[3] / "static" / "css"
+STATIC = Path(__file__).resolve().parents[3] / "static"
 GROUNDS = ("surface", "bg", "surface-2", "hover", "raised")
 SOFT = ("good-soft", "warn-soft", "bad-soft", "idle-soft")
 STATES = ("good", "warn", "bad")
@@ -15,12 +15,12 @@ STATES = ("good", "warn", "bad")
 
 @pytest.fixture(params=["light", "dark"])
 def token(request: pytest.FixtureRequest) -> dict[str, Colour]:
-    return read_colour_tokens(CSS / "tokens.css", request.param)
+    return read_colour_tokens(STATIC / "css" / "tokens.css", request.param)
 
 
 @pytest.fixture(params=["light", "dark"])
 def lines(request: pytest.FixtureRequest) -> dict[str, Colour]:
-    return read_colour_tokens(CSS / "compare.css", request.param)
+    return read_colour_tokens(STATIC / "compare" / "compare.css", request.param)
 
 
 def test_words_can_be_read_on_every_ground(token: dict[str, Colour]) -> None:
