@@ -13,7 +13,7 @@ from benchmarks.detection.published import Delay
 from benchmarks.detection.recursion import Replicates, Setting
 from benchmarks.detection.tables import Table, within
 from health.detector import Baseline, alarm_threshold
-from health.power import runs_to_find
+from health.power import runs_to_detect
 
 REPLICATES, SEED = 2000, 202
 HEALTHY, HORIZON = 30, 120
@@ -140,7 +140,7 @@ def formula() -> Table:
         usual = round(before * setting.baseline_trials)
         reference = Baseline(usual, setting.baseline_trials).reference(per_run=10)
         for after in (0.8, 0.5, 0.2):
-            expected = runs_to_find(reference, after, 10, setting.log_threshold)
+            expected = runs_to_detect(reference, after, 10, setting.log_threshold)
             drop, alike = Drop(before, after), np.full(REPLICATES, usual)
             mean = slots_until_found(drop, setting, LONG, alike).mean()
             drawn = np.median(slots_until_found(drop, setting, LONG))

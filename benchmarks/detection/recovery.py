@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from benchmarks.detection.draws import BASELINE_TRIALS, Counts, Runs
 from benchmarks.detection.recursion import Replicates, Setting
-from health.detector import RECOVERED, Baseline, alarm_threshold, recovery_ratio
+from health.detector import RECOVERY_ODDS, Baseline, alarm_threshold, recovery_ratio
 
 Floats = NDArray[np.float64]
 REPLICATES, SEED = 600, 404
@@ -90,7 +90,7 @@ class Fallback:
                 # Ten doublings are beyond the longest dwell.
                 doubled = DAY * 2.0 ** np.minimum(self.relapses[who], 10)
                 stayed = now - self.entered[who] >= np.minimum(doubled, LONGEST_DWELL)
-                return (self.proof[who] >= log(RECOVERED)) & stayed
+                return (self.proof[who] >= log(RECOVERY_ODDS)) & stayed
 
 
 def year(
@@ -105,7 +105,7 @@ def year(
     baselines = runs.baselines(RATE, replicates)
     detectors = Replicates(Setting(TRIALS, alarm_threshold(SLOTS)), baselines)
     ratios = np.array([ratios_of(int(s)) for s in baselines])
-    fallback = Fallback(replicates, ratios, log(RECOVERED) if as_built else inf)
+    fallback = Fallback(replicates, ratios, log(RECOVERY_ODDS) if as_built else inf)
     entries, inside = np.zeros(replicates, np.int64), np.zeros((len(rates), replicates), np.bool_)
     for slot, rate in enumerate(rates):
         within, outside = np.flatnonzero(fallback.inside), np.flatnonzero(~fallback.inside)

@@ -53,7 +53,7 @@ def _slot(series: BacktestSeries, runs: Runs, *, is_degraded: bool) -> list[Stor
     rate = AFTER if is_degraded else BEFORE
     while not found or (found[-1].verdict is Verdict.WARN and len(found) <= CONFIRMATIONS):
         successes = int(runs.successes(rate, 1)[0])
-        said = series.take(successes, TRIALS)
+        said = series.add_run(successes, TRIALS)
         assert said.log_m is not None
         found.append(StoryRun(successes, is_degraded, bool(found), said.log_m, said.verdict))
     return found

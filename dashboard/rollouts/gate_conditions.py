@@ -78,7 +78,7 @@ class Shown:
 def shown(conditions: Iterable[GateCondition], endpoint: Endpoint) -> list[Shown]:
     """Conditions as they are judged now."""
     return [
-        Shown(each.state, each.words, address_of(each.evidence, endpoint)) for each in conditions
+        Shown(each.state, each.text, address_of(each.evidence, endpoint)) for each in conditions
     ]
 
 

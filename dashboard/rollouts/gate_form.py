@@ -15,7 +15,7 @@ from dashboard.core.reasons import ReasonForm
 from dashboard.rollouts.gate_text import percent_of, success_of
 from dashboard.rollouts.text import allows
 from dashboard.rollouts.text import name_of as stage_name
-from health.detector import Known
+from health.detector import BaselineState
 from health.gate_table import (
     HIGHEST_RATE,
     LONGEST_AGE,
@@ -44,7 +44,7 @@ class GateForm(forms.Form):
     trials = _count(gettext_lazy("Trials of parse success, at least"), MOST_TRIALS)
     baseline = forms.ChoiceField(
         label=gettext_lazy("Baseline, at least"),
-        choices=[(known.value, BASELINE_STATES[known.value]) for known in Known],
+        choices=[(known.value, BASELINE_STATES[known.value]) for known in BaselineState],
     )
     open_incidents = _count(gettext_lazy("Open incidents, at most"), MOST_INCIDENTS)
     age_hours = forms.FloatField(
@@ -130,7 +130,7 @@ class GatesForm:
     """All stages and the reason, as one form."""
 
     def __init__(self, gates: Gates, data: Mapping[str, Any] | None = None) -> None:
-        self.stages = [GateForm(stage, gates.of[stage], data) for stage in PROMOTION_STAGES]
+        self.stages = [GateForm(stage, gates.by_stage[stage], data) for stage in PROMOTION_STAGES]
         self.reason = ReasonForm(data)
         self._before = gates
 

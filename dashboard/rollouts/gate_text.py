@@ -49,7 +49,7 @@ def differences(before: Gates, after: Gates) -> list[Difference]:
     """What changed from one version to the next, in the order of the page."""
     found = []
     for stage in PROMOTION_STAGES:
-        old, new = lines(before.of[stage]), lines(after.of[stage])
+        old, new = lines(before.by_stage[stage]), lines(after.by_stage[stage])
         for name in dict.fromkeys([*new, *old]):
             if old.get(name) != new.get(name):
                 told = (old.get(name, ""), new.get(name, ""))

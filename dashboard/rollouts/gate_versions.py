@@ -37,7 +37,8 @@ class Told:
 
 def told(gates: Gates) -> list[Told]:
     return [
-        Told(name_of(stage), allows(stage), lines(gates.of[stage])) for stage in PROMOTION_STAGES
+        Told(name_of(stage), allows(stage), lines(gates.by_stage[stage]))
+        for stage in PROMOTION_STAGES
     ]
 
 

@@ -41,7 +41,7 @@ class Waiting:
     @property
     def gate(self) -> str:
         """How its gate is judged now: the class of a mark; `gate_words` says it."""
-        if self.standing is None or self.standing.may_be_asked:
+        if self.standing is None or self.standing.is_met:
             return "met"
         return "inconclusive" if self.standing.paused else "not_met"
 
@@ -75,7 +75,7 @@ class Candidate:
 
     @property
     def is_ready(self) -> bool:
-        return self.standing.may_be_asked
+        return self.standing.is_met
 
     @property
     def is_new(self) -> bool:
@@ -98,9 +98,9 @@ class Candidate:
             return ""
         others = len(missing) - 1
         if not others:
-            return missing[0].words
+            return missing[0].text
         said = ngettext("{first} And {count} more.", "{first} And {count} more.", others)
-        return said.format(first=missing[0].words, count=others)
+        return said.format(first=missing[0].text, count=others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,7 +207,7 @@ def conditions_out(standing: GateResult) -> list[ConditionOut]:
 
 
 def _condition(condition: GateCondition) -> ConditionOut:
-    return ConditionOut(**condition.as_json(), words=condition.words)
+    return ConditionOut(**condition.as_json(), words=condition.text)
 
 
 def _changed(found: Iterable[Changed]) -> list[ChangedOut]:

@@ -86,7 +86,7 @@ class Panel:
 
     @property
     def may_be_asked(self) -> bool:
-        return self.standing.may_be_asked and self.pending is None
+        return self.standing.is_met and self.pending is None
 
     @property
     def verdict(self) -> str:
@@ -103,7 +103,7 @@ def verdict(standing: GateResult) -> str:
     """What the conditions of a gate come to, in one sentence."""
     if standing.next is None:
         return ""
-    if standing.may_be_asked:
+    if standing.is_met:
         return _("All conditions are met: it may be asked for.")
     if standing.paused:
         return _("Paused: nothing speaks against it, but more trials have to settle it.")

@@ -127,7 +127,7 @@ def _stage_parts(profile: Profile, runs: Sequence[int]) -> dict[str, Any]:
         },
         "gates": {
             "version": version.pk if version else None,
-            "asks": held.of[wanted].as_json() if wanted else None,
+            "asks": held.by_stage[wanted].as_json() if wanted else None,
         },
         **_held(profile),
     }
@@ -194,7 +194,7 @@ def _no_longer_met(profile: Profile) -> list[Changed]:
     """What later runs and time have done to the conditions: what is not met voids."""
     with translation.in_english():
         return [
-            Changed(f"condition.{each.key}", "met", f"{each.state.value}: {each.words}")
+            Changed(f"condition.{each.key}", "met", f"{each.state.value}: {each.text}")
             for each in standing(profile).missing
         ]
 

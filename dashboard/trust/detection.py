@@ -166,7 +166,7 @@ def accepted_runs(profile: Profile, metric: Metric) -> list[RunMetric]:
         rows = rows.filter(run_id__gte=incident.opened_by)
     found: list[RunMetric] = []
     for row in rows.order_by("-run_id").iterator(chunk_size=100):
-        if not found or found[-1].finished_at - row.finished_at >= watching.APART:
+        if not found or found[-1].finished_at - row.finished_at >= watching.MIN_BASELINE_GAP:
             found.append(row)
         if len(found) == MOST_ACCEPTED:
             break

@@ -80,7 +80,7 @@ def ask(
     if where.next is None:
         raise Refused(_("There is no stage beyond this one."))
     if where.missing:
-        missing = " ".join(condition.words for condition in where.missing)
+        missing = " ".join(condition.text for condition in where.missing)
         raise Refused(
             _("The next stage cannot be asked for yet. {missing}").format(missing=missing)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from health.detector import Known
+from health.detector import BaselineState
 from health.modes import EFFECTS, Mode
 from health.severity import Severity
 from health.translation import say
@@ -16,7 +16,7 @@ from probes.outcomes import Metric
 class Condition:
     """One endpoint: what is known, what is open, what is switched on."""
 
-    known: Known = Known.NONE
+    known: BaselineState = BaselineState.NONE
     below_gate: tuple[Metric, ...] = ()
     # The open incidents, the worst first.
     incidents: tuple[tuple[Metric, Severity], ...] = ()
@@ -48,7 +48,7 @@ def condition(
     opened = [each.rpartition(":") for each in incidents.split(",")] if incidents else []
     switched = modes.split(",") if modes else []
     return Condition(
-        known=Known(known) if known else Known.NONE,
+        known=BaselineState(known) if known else BaselineState.NONE,
         below_gate=tuple(map(Metric, below_gate.split(","))) if below_gate else (),
         incidents=tuple((Metric(metric), Severity(int(level))) for metric, _, level in opened),
         modes=tuple(mode for mode in Mode if mode in switched),

@@ -172,7 +172,7 @@ def _standing(endpoint: Endpoint) -> StandingOut:
         stage=found.stage,
         next=found.next,
         gates=found.version,
-        may_be_asked=found.may_be_asked,
+        may_be_asked=found.is_met,
         paused=found.paused,
         pending=pending.pk if pending else None,
         conditions=conditions_out(found),

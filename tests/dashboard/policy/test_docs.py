@@ -9,7 +9,7 @@ from dashboard.policy.schemas import EXAMPLE
 from dashboard.trust.policies import CHANNEL
 from health.known_tools import KNOWN, VERSION
 from health.modes import Mode
-from health.policy import STAGES
+from health.policy import RISKS_BY_STAGE
 from health.risk import Risk
 from tests.live import ROOT
 
@@ -25,7 +25,7 @@ def test_the_answer_on_the_page_is_a_real_one() -> None:
 
 def test_every_word_that_a_caller_may_meet_is_explained() -> None:
     """Fields, modes, stages, classes and the channel."""
-    words = [*EXAMPLE, *Mode, *STAGES, *Risk, CHANNEL, VERSION]
+    words = [*EXAMPLE, *Mode, *RISKS_BY_STAGE, *Risk, CHANNEL, VERSION]
 
     assert [word for word in words if word not in PAGE] == []
 

@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 
 from health.gates import DEFAULTS, PROMOTION_STAGES, ConditionState, Gate
-from health.policy import STAGES
+from health.policy import RISKS_BY_STAGE
 from health.severity import Severity
 from health.stages import next_stage, stage_after_incident
 from probes.outcomes import Metric
@@ -20,14 +20,16 @@ def test_the_default_gates_on_the_page_are_those_that_hold() -> None:
     """Number for number."""
     for place, stage in enumerate(PROMOTION_STAGES):
         rows = {row[0]: row[1 + place] for row in cells(f"| condition | `{PROMOTION_STAGES[0]}`")}
-        assert rows == told(DEFAULTS.of[stage]), stage
-    assert all(gate.live_trials == 200 and not gate.live_wanted for gate in DEFAULTS.of.values())
+        assert rows == told(DEFAULTS.by_stage[stage]), stage
+    assert all(
+        gate.live_trials == 200 and not gate.live_wanted for gate in DEFAULTS.by_stage.values()
+    )
 
 
 def test_every_stage_and_state_is_explained() -> None:
     """With the stage that follows it, and where incidents lead."""
     follows = {row[0].strip("`"): row[2].strip("`") for row in cells("| stage | callers")}
-    assert follows == {stage: next_stage(stage) or "none" for stage in STAGES}
+    assert follows == {stage: next_stage(stage) or "none" for stage in RISKS_BY_STAGE}
     assert [row[0].strip("`") for row in cells("| state | meaning")] == list(ConditionState)
     for severities, at, to in cells("| incident | at"):
         for severity in re.findall(r"\d", severities):

@@ -49,10 +49,10 @@ def test_an_administrator_changes_the_gates_and_sees_what_changed(chief: Client)
     text = re.sub(r"<[^>]+>|\s+", " ", done.content.decode())
     assert "Write · Runs: at least 20 → at least 25" in re.sub(r"\s+", " ", text)
     _version, now = GateVersion.current()
-    assert now.of["write"].runs == 25
-    assert now.of["full"].rates[Metric.SCHEMA_FAILURE] == 0.875
-    assert now.of["full"].live_wanted
-    assert now.of["read_only"] == DEFAULTS.of["read_only"]
+    assert now.by_stage["write"].runs == 25
+    assert now.by_stage["full"].rates[Metric.SCHEMA_FAILURE] == 0.875
+    assert now.by_stage["full"].live_wanted
+    assert now.by_stage["read_only"] == DEFAULTS.by_stage["read_only"]
 
 
 def test_mistakes_stand_beside_their_fields_and_nothing_is_saved(chief: Client) -> None:

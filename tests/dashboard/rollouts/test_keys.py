@@ -110,7 +110,7 @@ def test_promotion_switches_over_and_takes_manual_modes_along(ann: User, bea: Us
     incident = degrade(old, 1)
     new = change_key(endpoint)
     put_in_place(new)
-    assert rollout_requests.standing(new).may_be_asked
+    assert rollout_requests.standing(new).is_met
 
     request = rollout_requests.ask(new, by=ann, reason="The new model is fine.")
     assert request.evidence["in_force"] == {"epoch": 1, "stage": "full"}

@@ -183,8 +183,8 @@ def test_a_new_normal_begins_the_figures_anew(endpoint: Endpoint) -> None:
     found = {each.key: each for each in rollout_requests.standing(profile).conditions}
 
     # Runs that lie so near to each other are accepted as one, with what came after.
-    assert "90 of 120 trials went well" in found["rate.parse_success"].words
-    assert "210 of 300 trials went well" in found["rate.schema_failure"].words
+    assert "90 of 120 trials went well" in found["rate.parse_success"].text
+    assert "210 of 300 trials went well" in found["rate.schema_failure"].text
 
 
 def test_facts_of_many_profiles_are_those_of_each(
@@ -221,7 +221,7 @@ def test_gates_are_changed_by_administrators_with_a_reason_and_kept(
     first = gates.change(other_gates(runs=5), by=root, reason="Five are better than one.")
 
     version, held = GateVersion.current()
-    assert (version, held.of["read_only"].runs) == (first, 5)
+    assert (version, held.by_stage["read_only"].runs) == (first, 5)
     assert isinstance(held, Gates)
     assert missing(endpoint.profile) == ["runs"]
     assert rollout_requests.standing(endpoint.profile).version == first.pk
