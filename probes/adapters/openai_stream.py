@@ -38,7 +38,7 @@ class OpenAIStreamReader(ABC):
     def feed(self, data: bytes) -> list[Event]:
         for event in self._sse.feed(data):
             self._take(event)
-        return self._assembler.take()
+        return self._assembler.take_events()
 
     def close(self) -> list[Event]:
         if self._assembler.ended:
@@ -51,7 +51,7 @@ class OpenAIStreamReader(ABC):
             self._read_unstreamed()
         if not self._assembler.ended:
             self._end()
-        return self._assembler.take()
+        return self._assembler.take_events()
 
     @abstractmethod
     def _take_body(self, body: Mapping[str, JSON], name: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from probes.errors import ConnectFailed
 from probes.http_messages import WireResponse
-from probes.pacing import DEFAULT_REST_S, LONGEST_REST_S, MAX_TRIES, Pacer
+from probes.pacing import DEFAULT_REST_S, MAX_REST_S, MAX_TRIES, Pacer
 from simulators import virtual_time
 
 GOOD = WireResponse(200)
@@ -99,7 +99,7 @@ def test_without_a_number_the_rest_doubles_and_then_the_refusal_stands() -> None
 
 def test_too_long_a_wait_is_given_up_and_binds_nobody() -> None:
     """The refusal comes back at once, and the next request goes out."""
-    endpoint = Endpoint(slow_down(str(LONGEST_REST_S + 1)), GOOD)
+    endpoint = Endpoint(slow_down(str(MAX_REST_S + 1)), GOOD)
 
     async def main() -> list[WireResponse]:
         pacer = Pacer(1)

@@ -27,7 +27,7 @@ class Told:
     status: Status
     word: str  # on the badge: one answer is no verdict on health
     title: str
-    said: str  # the trouble as the probe tells it, in English
+    error_text: str  # the trouble as the probe tells it, in English
     advice: list[str]
     suggestion: str  # another base URL, where one is likely meant
     facts: list[Fact]
@@ -37,7 +37,7 @@ def tell(tried: TryResult, target: Target, *, with_key: str) -> Told:
     """`with_key` says in words which key was sent."""
     status, title = _verdict(tried)
     facts = [_reached(tried), *_answered(tried, target), Fact(_("API key"), with_key)]
-    said = tried.said or " ".join(finding.message for finding in tried.findings)
+    said = tried.error_text or " ".join(finding.message for finding in tried.findings)
     other = suggestion(tried, target)
     return Told(status, _word(status), title, said, advice(tried, target), other, facts)
 

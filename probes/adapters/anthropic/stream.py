@@ -95,7 +95,7 @@ class AnthropicStreamReader:
     def feed(self, data: bytes) -> list[Event]:
         for event in self._decoder.feed(data):
             self._take(event)
-        return self._parts.take()
+        return self._parts.take_events()
 
     def close(self) -> list[Event]:
         for event in self._decoder.close():
@@ -103,7 +103,7 @@ class AnthropicStreamReader:
             self._take(event)
         if not self._parts.ended:
             self._end()
-        return self._parts.take()
+        return self._parts.take_events()
 
     def _take(self, event: ServerEvent) -> None:
         if self._parts.ended:

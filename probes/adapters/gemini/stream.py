@@ -62,7 +62,7 @@ class GeminiStreamReader:
     def feed(self, data: bytes) -> list[Event]:
         for event in self._decoder.feed(data):
             self._take(event.data, too_large=event.too_large)
-        return self._parts.take()
+        return self._parts.take_events()
 
     def close(self) -> list[Event]:
         for event in self._decoder.close():
@@ -71,7 +71,7 @@ class GeminiStreamReader:
             self._take_stray(self._decoder.stray)
         if not self._parts.ended:
             self._end()
-        return self._parts.take()
+        return self._parts.take_events()
 
     def _take(self, data: str, *, too_large: bool) -> None:
         if self._error is not None:

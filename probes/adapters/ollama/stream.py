@@ -53,7 +53,7 @@ class OllamaStreamReader:
     def feed(self, data: bytes) -> list[Event]:
         for record in self._decoder.feed(data):
             self._take(record)
-        return self._parts.take()
+        return self._parts.take_events()
 
     def close(self) -> list[Event]:
         for record in self._decoder.close():
@@ -61,7 +61,7 @@ class OllamaStreamReader:
         if not self._parts.ended:
             self._notes.note("stream_cut_off", "$")
             self._end(cut=True)
-        return self._parts.take()
+        return self._parts.take_events()
 
     def _take(self, record: Record) -> None:
         if self._parts.ended:

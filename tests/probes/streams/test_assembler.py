@@ -17,7 +17,7 @@ def test_parts_keep_the_order_in_which_they_began() -> None:
     assembler.finish("a", text)
 
     assert assembler.parts == (text, call)
-    assert assembler.take() == [
+    assert assembler.take_events() == [
         PartStarted(0, PartKind.TEXT),
         PartStarted(1, PartKind.CALL, "c1", "f"),
         PartDelta(1, "{}"),
@@ -25,7 +25,7 @@ def test_parts_keep_the_order_in_which_they_began() -> None:
         PartEnded(1, call),
         PartEnded(0, text),
     ]
-    assert assembler.take() == []
+    assert assembler.take_events() == []
 
 
 def test_a_part_starts_once_and_ends_once() -> None:
@@ -49,7 +49,7 @@ def test_only_the_first_end_of_a_reply_counts() -> None:
     assembler.end(first)
     assembler.end(Reply((), Stop.ERROR))
 
-    assert assembler.take() == [ReplyEnded(first)]
+    assert assembler.take_events() == [ReplyEnded(first)]
 
 
 def test_parts_and_text_are_bounded_and_say_so() -> None:

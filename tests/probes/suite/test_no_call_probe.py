@@ -7,7 +7,7 @@ import pytest
 from probes.messages import BrokenCall, Reply, Stop, Text
 from probes.outcomes import FindingKind
 from probes.suite.base import DrawnValues
-from probes.suite.no_call_probe import MENTIONS, NO_CALL_WANTED, TAG_IN_TEXT, SilenceProbe
+from probes.suite.no_call_probe import MENTIONS, NO_CALL_WANTED, TAG_IN_TEXT, NoCallProbe
 from tests.probes.suite.script_player import call, calls, play, prose, refusal, thought
 
 TEXT = "amber cedar 4711"
@@ -17,7 +17,7 @@ ADD = call("probe_add", {"a": 1, "b": 2})
 
 
 @pytest.mark.parametrize("probe", [NO_CALL_WANTED, TAG_IN_TEXT], ids=lambda probe: probe.name)
-def test_the_text_asked_for_passes(probe: SilenceProbe) -> None:
+def test_the_text_asked_for_passes(probe: NoCallProbe) -> None:
     """Every drawn text passes when it comes back, tags and all, and no metric is touched."""
     for seed in range(30):
         drawn = probe.draw(random.Random(seed))

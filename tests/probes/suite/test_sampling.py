@@ -10,7 +10,7 @@ from probes.suite import PROBES, Trial, plan_trials
 from probes.suite.question_builder import MAX_TOKENS
 from probes.suite.sampling import (
     MAX_PROMPT_TOKENS,
-    MOST_SAMPLES,
+    MAX_SAMPLES,
     estimate_price,
     first_trials,
     further_trials,
@@ -71,10 +71,10 @@ def test_an_unclear_answer_is_asked_for_as_often_again() -> None:
 
 def test_no_probe_is_asked_without_end() -> None:
     """Doubling stops at a bound."""
-    many = made("format", *[PASS, FAIL] * (MOST_SAMPLES // 2 - 1))
-    full = made("format", *[PASS, FAIL] * (MOST_SAMPLES // 2))
+    many = made("format", *[PASS, FAIL] * (MAX_SAMPLES // 2 - 1))
+    full = made("format", *[PASS, FAIL] * (MAX_SAMPLES // 2))
 
-    assert [t.trial for t in further_trials(many, ROOM)] == [MOST_SAMPLES - 1, MOST_SAMPLES]
+    assert [t.trial for t in further_trials(many, ROOM)] == [MAX_SAMPLES - 1, MAX_SAMPLES]
     assert further_trials(full, ROOM) == ()
 
 

@@ -79,7 +79,7 @@ def test_an_endpoint_that_refuses_tools_fails_what_is_owed(probe: Probe) -> None
     )
 
     assert (played.outcome, played.kinds) == ("fail", ["no_tools"])
-    assert played.trials == {str(metric): [False] for metric in probe.owes}
+    assert played.trials == {str(metric): [False] for metric in probe.refusal_metrics}
 
 
 @EVERY
