@@ -126,20 +126,20 @@ def _chunks_json(chunks: Sequence[Chunk], redactor: Redactor) -> tuple[list[dict
     head, head_cut = _limit_chunks(chunks, MAX_BODY + _MARGIN)
     clean = redactor.chunks([chunk.data for chunk in head])
     redacted = [Chunk(chunk.ms, data) for chunk, data in zip(head, clean, strict=True)]
-    kept, cut = _limit_chunks(redacted, MAX_BODY)
-    return [_chunk_json(chunk) for chunk in kept], cut or head_cut
+    limited, cut = _limit_chunks(redacted, MAX_BODY)
+    return [_chunk_json(chunk) for chunk in limited], cut or head_cut
 
 
 def _limit_chunks(chunks: Sequence[Chunk], size: int) -> tuple[list[Chunk], bool]:
-    kept: list[Chunk] = []
+    limited: list[Chunk] = []
     for chunk in chunks:
-        if size <= 0 or len(kept) >= MAX_CHUNKS:
-            return kept, True
-        kept.append(Chunk(chunk.ms, chunk.data[:size]))
+        if size <= 0 or len(limited) >= MAX_CHUNKS:
+            return limited, True
+        limited.append(Chunk(chunk.ms, chunk.data[:size]))
         if len(chunk.data) > size:
-            return kept, True
+            return limited, True
         size -= len(chunk.data)
-    return kept, False
+    return limited, False
 
 
 def _chunk_json(chunk: Chunk) -> dict[str, JSON]:

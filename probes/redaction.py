@@ -147,12 +147,12 @@ def _cut(data: bytes, start: int, end: int, spans: list[tuple[int, int]]) -> byt
     pieces: list[bytes] = []
     at = start
     first = bisect_right(spans, start, key=lambda span: span[1])
-    for left, right in islice(spans, first, None):
-        if left >= end:
+    for span_start, span_end in islice(spans, first, None):
+        if span_start >= end:
             break
-        pieces.append(data[at : max(at, left)])
-        if left >= start:
+        pieces.append(data[at : max(at, span_start)])
+        if span_start >= start:
             pieces.append(MARK.encode())
-        at = min(right, end)
+        at = min(span_end, end)
     pieces.append(data[at:end])
     return b"".join(pieces)

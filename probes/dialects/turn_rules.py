@@ -26,7 +26,7 @@ def rename_roles(
             continue
         message = f"The role is written as {str(turn.role)!r}."
         changes.append(Change(ChangeKind.ROLE_MAPPED, message, f"$.turns[{index}]"))
-        mapped_extra = {form: left for form, left in extra.items() if left}
+        mapped_extra = {form: form_fields for form, form_fields in extra.items() if form_fields}
         mapped.append(replace(turn, extra=mapped_extra))
     return mapped
 
@@ -48,13 +48,13 @@ def drop_blank_text(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
     """The turns without blank texts, which vendors write before calls and one refuses."""
     stripped = [_with_parts(turn, filterfalse(_is_blank, turn.parts)) for turn in turns]
     # A user turn keeps blank text if it has nothing else; an assistant turn does not.
-    kept = [
+    trimmed = [
         after if after.parts or turn.role is Role.ASSISTANT else turn
         for turn, after in zip(turns, stripped, strict=True)
     ]
     message = "A text of white space is left out."
-    changes += _changed(turns, kept, ChangeKind.BLANK_TEXT_DROPPED, message)
-    return kept
+    changes += _changed(turns, trimmed, ChangeKind.BLANK_TEXT_DROPPED, message)
+    return trimmed
 
 
 def bridge_turns(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:

@@ -199,9 +199,9 @@ class _TurnReplay:
 
     def pair_items(self, parts: list[Part], turn: Turn, path: str, *, foreign: bool) -> list[Part]:
         """A reasoning item with its call, or the call without the id that refers to the item."""
-        kept = drop_lone_items(parts, path, self.losses)
-        lost = sum(map(is_item, kept)) < sum(map(is_item, turn.parts))
-        return without_item_ids(kept, path, self.changes) if foreign or lost else kept
+        remaining = drop_lone_items(parts, path, self.losses)
+        lost = sum(map(is_item, remaining)) < sum(map(is_item, turn.parts))
+        return without_item_ids(remaining, path, self.changes) if foreign or lost else remaining
 
     def sign_calls(self, parts: list[Part], turn: Turn, path: str) -> list[Part]:
         """Give unsigned calls that the receiver did not make its sentinel."""
