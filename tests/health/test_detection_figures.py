@@ -42,7 +42,7 @@ def test_many_replicates_at_once_are_the_detector_run_by_run() -> None:
     together, alone = Replicates(TEN, baselines), [QUIET] * 5
 
     for successes in runs:
-        together.take(successes, np.arange(5))
+        together.add_run(successes, np.arange(5))
         alone = [
             step_once(s, int(x), int(b))
             for s, x, b in zip(alone, successes, baselines, strict=True)
@@ -58,7 +58,7 @@ def test_a_run_of_some_replicates_leaves_the_others() -> None:
     """Confirmation runs change only their own replicates."""
     together = Replicates(TEN, np.array([196, 196, 196]))
 
-    together.take(np.array([0]), np.array([1]))
+    together.add_run(np.array([0]), np.array([1]))
 
     assert (together.sums.sum(axis=1) > 0).tolist() == [False, True, False]
 
@@ -121,15 +121,15 @@ def test_false_alarms_are_as_rare_as_published(rate: float, added: float) -> Non
     """One seed of four: below the limit, not silent, and with as many added runs."""
     measured = cell(10, 0.1, rate, seed=101)
 
-    assert 0 < measured.per_year <= published.MOST_ALARMS
+    assert 0 < measured.per_year <= published.MAX_ALARMS
     assert measured.added_percent == pytest.approx(added, rel=0.25)
 
 
 def test_a_perfect_endpoint_never_raises_an_alarm() -> None:
     """Without failures there are no alarms and no confirmation runs."""
-    year_ = quiet_year(Runs(np.random.default_rng(101), 10, 0.1), 1.0, 20)
+    quiet = quiet_year(Runs(np.random.default_rng(101), 10, 0.1), 1.0, 20)
 
-    assert (year_.alarms.sum(), year_.added) == (0, 0)
+    assert (quiet.alarms.sum(), quiet.added) == (0, 0)
 
 
 def test_a_healthy_fleet_raises_few_alarms() -> None:
