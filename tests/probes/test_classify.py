@@ -321,8 +321,8 @@ SAID: list[tuple[ErrorClass, int | None, str]] = [
 
 
 def kind_of(status: int, error: ErrorBody) -> ErrorClass | None:
-    found = classify_error(status, error)
-    return found.kind if found else None
+    meaning = classify_error(status, error)
+    return meaning.kind if meaning else None
 
 
 @pytest.mark.parametrize(("kind", "index", "message"), SAID)
@@ -330,12 +330,12 @@ def test_the_vendors_own_words_have_their_class(
     kind: ErrorClass, index: int | None, message: str
 ) -> None:
     """Every row of the table knows the texts that were seen in the wild."""
-    found = classify_error(400, ErrorBody(message))
+    meaning = classify_error(400, ErrorBody(message))
 
-    assert found is not None
-    assert (found.kind, found.index) == (kind, index)
-    assert found.action is ACTIONS[kind]
-    assert found.matched
+    assert meaning is not None
+    assert (meaning.kind, meaning.index) == (kind, index)
+    assert meaning.action is ACTIONS[kind]
+    assert meaning.matched
 
 
 def relayed(message: str) -> list[str]:
@@ -362,10 +362,10 @@ def test_a_relay_around_the_error_changes_nothing(
 ) -> None:
     """Prefix, brackets, exception name and JSON inside a string are looked through."""
     for wrapped in relayed(message):
-        found = classify_error(400, ErrorBody(wrapped))
+        meaning = classify_error(400, ErrorBody(wrapped))
 
-        assert found is not None, wrapped
-        assert (found.kind, found.index) == (kind, index), wrapped
+        assert meaning is not None, wrapped
+        assert (meaning.kind, meaning.index) == (kind, index), wrapped
 
 
 @pytest.mark.parametrize(
@@ -448,10 +448,10 @@ def test_the_rows_of_a_dialect_are_asked_first() -> None:
     """A vendor may mean something else by the same words."""
     row = ErrorPattern(ErrorClass.NO_TOOLS, (("tool choice must be auto",),))
 
-    found = classify_error(400, ErrorBody("Tool choice must be auto"), (row,))
+    meaning = classify_error(400, ErrorBody("Tool choice must be auto"), (row,))
 
-    assert found is not None
-    assert found.kind is ErrorClass.NO_TOOLS
+    assert meaning is not None
+    assert meaning.kind is ErrorClass.NO_TOOLS
 
 
 def test_every_class_has_a_row_an_action_and_a_finding() -> None:
@@ -520,9 +520,9 @@ texts = st.text() | st.text(alphabet='[]{}":\\, 4e()-', max_size=80)
 @given(st.integers(100, 599), texts, texts)
 def test_no_text_breaks_the_classifier(status: int, message: str, code: str) -> None:
     """What an endpoint says is data, whatever it is."""
-    found = classify_error(status, ErrorBody(message, code))
+    meaning = classify_error(status, ErrorBody(message, code))
 
-    assert found is None or isinstance(found, ErrorMeaning)
+    assert meaning is None or isinstance(meaning, ErrorMeaning)
 
 
 @pytest.mark.parametrize("piece", ["{", '{"error":', "[400]:", "Exception - ", "messages.", "\\"])
@@ -533,9 +533,9 @@ def test_long_hostile_texts_are_bounded(piece: str) -> None:
 
 def test_z66_a_model_without_a_tool_template_is_told_apart() -> None:
     """Ollama refuses tools for a model file whose template has none."""
-    said = "registry.ollama.ai/library/custom:latest does not support tools"
+    message = "registry.ollama.ai/library/custom:latest does not support tools"
 
-    classified = classify_error(400, ErrorBody(said))
+    classified = classify_error(400, ErrorBody(message))
 
     assert classified is not None
     assert classified.kind is ErrorClass.NO_TOOLS
@@ -543,9 +543,9 @@ def test_z66_a_model_without_a_tool_template_is_told_apart() -> None:
 
 def test_z46_a_parser_that_expects_another_format_is_told_from_an_outage() -> None:
     """Ollama's 500 about an unexpected end of JSON says that its parser does not fit the model."""
-    said = "failed to parse JSON: unexpected end of JSON input"
+    message = "failed to parse JSON: unexpected end of JSON input"
 
-    classified = classify_error(500, ErrorBody(said))
+    classified = classify_error(500, ErrorBody(message))
     outage = classify_error(500, ErrorBody("internal server error"))
 
     assert classified is not None

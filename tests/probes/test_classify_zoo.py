@@ -12,8 +12,8 @@ Meaning = tuple[ErrorClass, Action, int | None]
 
 
 def meaning(message: str) -> Meaning | None:
-    found = classify_error(400, ErrorBody(message))
-    return (found.kind, found.action, found.index) if found else None
+    result = classify_error(400, ErrorBody(message))
+    return (result.kind, result.action, result.index) if result else None
 
 
 @pytest.mark.parametrize(
@@ -98,10 +98,10 @@ def test_z11_z65_turns_in_an_order_that_is_not_taken(message: str) -> None:
 )
 def test_z37_z53_a_result_without_its_call(message: str) -> None:
     """Dropping what answers nothing helps; a missing call must not be made up."""
-    found = meaning(message)
+    result = meaning(message)
 
-    assert found is not None
-    assert found[:2] == (ErrorClass.CLOSURE_ORPHAN, Action.DROP_ORPHANS)
+    assert result is not None
+    assert result[:2] == (ErrorClass.CLOSURE_ORPHAN, Action.DROP_ORPHANS)
 
 
 @pytest.mark.parametrize(
@@ -113,17 +113,17 @@ def test_z37_z53_a_result_without_its_call(message: str) -> None:
 )
 def test_z44_z72_two_under_one_id(message: str) -> None:
     """Ids of their own on the wire help."""
-    found = meaning(message)
+    result = meaning(message)
 
-    assert found is not None
-    assert found[:2] == (ErrorClass.CLOSURE_DUPLICATE, Action.SUFFIX_IDS)
+    assert result is not None
+    assert result[:2] == (ErrorClass.CLOSURE_DUPLICATE, Action.SUFFIX_IDS)
 
 
 def test_z12_a_call_without_its_signature() -> None:
     """The signature that was received helps, or the documented sentinel."""
-    said = "Function call is missing a thought_signature in functionCall parts."
+    message = "Function call is missing a thought_signature in functionCall parts."
 
-    assert meaning(said) == (
+    assert meaning(message) == (
         ErrorClass.REPLAY_SIGNATURE_MISSING,
         Action.RESTORE_SIGNATURE,
         None,
@@ -150,12 +150,12 @@ def test_z13_z54_a_signature_that_fits_no_more(message: str) -> None:
 
 def test_z69_a_block_of_a_changed_conversation_is_told_from_a_bad_signature() -> None:
     """The text names a bad signature as well; the binding is what matters."""
-    said = (
+    message = (
         "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a "
         "different conversation."
     )
 
-    assert meaning(said) == (ErrorClass.REPLAY_PREFIX_BOUND, Action.STRIP_BLOCKS, 1)
+    assert meaning(message) == (ErrorClass.REPLAY_PREFIX_BOUND, Action.STRIP_BLOCKS, 1)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +211,7 @@ def test_z38_z39_z49_z56_z57_z61_what_a_request_is_refused_for(
     message: str, kind: ErrorClass, action: Action
 ) -> None:
     """Each has its own remedy, so none may be taken for another."""
-    found = meaning(message)
+    result = meaning(message)
 
-    assert found is not None
-    assert found[:2] == (kind, action)
+    assert result is not None
+    assert result[:2] == (kind, action)

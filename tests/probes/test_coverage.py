@@ -13,7 +13,7 @@ def test_intervals_hold_the_true_rate() -> None:
 
     `python -m benchmarks.coverage` does the same in 200 runs.
     """
-    found = asyncio.run(cover(EXTENT.coverage_runs))
+    checks = asyncio.run(cover(EXTENT.coverage_runs))
 
-    assert share(found) >= 0.95
-    assert share([held for held in found if held.by_chance]) >= 0.9
+    assert share(checks) >= 0.95
+    assert share([held for held in checks if held.by_chance]) >= 0.9

@@ -22,21 +22,21 @@ OUTGOING = WireRequest(
 def reply_of(*chunks: bytes, **headers: str) -> dict[str, JSON]:
     received = tuple(Chunk(index, data) for index, data in enumerate(chunks))
     incoming = WireResponse(200, headers, received, total_ms=9, first_byte_ms=3)
-    reply = recorded(Exchange(OUTGOING, incoming))["reply"]
+    reply = record_exchange(Exchange(OUTGOING, incoming))["reply"]
     assert isinstance(reply, dict)
     return reply
 
 
-def recorded(exchange: Exchange) -> dict[str, JSON]:
+def record_exchange(exchange: Exchange) -> dict[str, JSON]:
     """The evidence of a single exchange."""
-    (shown,) = record_evidence([exchange], (), Redactor(Secret(KEY))).exchanges
-    assert isinstance(shown, dict)
-    return shown
+    (evidence_json,) = record_evidence([exchange], (), Redactor(Secret(KEY))).exchanges
+    assert isinstance(evidence_json, dict)
+    return evidence_json
 
 
 def test_a_request_keeps_its_body_and_no_credential() -> None:
     """Only headers on the list are stored."""
-    assert recorded(Exchange(OUTGOING))["request"] == {
+    assert record_exchange(Exchange(OUTGOING))["request"] == {
         "method": "POST",
         "url": "https://e.test/v1/chat/completions",
         "headers": {"content-type": "application/json"},
@@ -98,9 +98,9 @@ def test_calls_findings_and_error_are_kept_redacted() -> None:
 
     assert KEY not in json.dumps(evidence)
     assert evidence["findings"] == [{"kind": "no_call", "message": "m", "path": ""}]
-    shown = recorded(exchange)
-    assert shown["error"] == "no [redacted]"
-    assert shown["calls"] == [
+    evidence_json = record_exchange(exchange)
+    assert evidence_json["error"] == "no [redacted]"
+    assert evidence_json["calls"] == [
         {
             "id": "c",
             "name": "f",
@@ -124,9 +124,9 @@ def test_calls_beyond_the_bound_are_marked() -> None:
     """Huge arguments are not stored a second time beside the bytes."""
     big = ToolCall("c", "f", {}, "openai", "x" * (MAX_BODY + 1))
 
-    shown = recorded(Exchange(OUTGOING, None, Reply((big,), Stop.END)))
+    evidence_json = record_exchange(Exchange(OUTGOING, None, Reply((big,), Stop.END)))
 
-    assert shown["calls"] == [{"truncated": True}]
+    assert evidence_json["calls"] == [{"truncated": True}]
 
 
 def test_every_exchange_of_an_attempt_is_kept_in_order() -> None:
@@ -135,10 +135,10 @@ def test_every_exchange_of_an_attempt_is_kept_in_order() -> None:
 
     evidence = record_evidence(exchanges, (), Redactor(None)).as_json()
 
-    shown = evidence["exchanges"]
-    assert isinstance(shown, list)
-    assert [item["label"] for item in shown] == ["asked", "never sent"]
-    assert shown[1] == {
+    evidence_json = evidence["exchanges"]
+    assert isinstance(evidence_json, list)
+    assert [item["label"] for item in evidence_json] == ["asked", "never sent"]
+    assert evidence_json[1] == {
         "label": "never sent",
         "request": {},
         "reply": None,

@@ -37,7 +37,7 @@ class Endpoint:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
-def sent(endpoint: Endpoint, times: int = 1, at_once: int = 4) -> list[WireResponse]:
+def send_many(endpoint: Endpoint, times: int = 1, at_once: int = 4) -> list[WireResponse]:
     """What so many requests, begun together, come back with."""
 
     async def main() -> list[WireResponse]:
@@ -52,7 +52,7 @@ def test_an_answer_is_handed_on_as_it_is() -> None:
     for status in (200, 400, 500, 503):
         endpoint = Endpoint(WireResponse(status))
 
-        assert sent(endpoint) == [WireResponse(status)]
+        assert send_many(endpoint) == [WireResponse(status)]
         assert endpoint.asked_at == [0]
 
 
@@ -60,7 +60,7 @@ def test_a_request_is_repeated_after_the_wait_that_is_asked_for() -> None:
     """Retry-After is honoured to the second."""
     endpoint = Endpoint(slow_down("7"), slow_down("2.5"), GOOD)
 
-    assert sent(endpoint) == [GOOD]
+    assert send_many(endpoint) == [GOOD]
     assert endpoint.asked_at == [0, 7, 9.5]
 
 
@@ -83,7 +83,7 @@ def test_a_shorter_wait_does_not_end_a_longer_one() -> None:
     """Two answers ask for different rests; the later end holds for all."""
     endpoint = Endpoint(slow_down("10"), slow_down("1"), GOOD)
 
-    assert sent(endpoint, times=2) == [GOOD, GOOD]
+    assert send_many(endpoint, times=2) == [GOOD, GOOD]
     assert endpoint.asked_at == [0, 0, 10, 10]
 
 
@@ -91,7 +91,7 @@ def test_without_a_number_the_rest_doubles_and_then_the_refusal_stands() -> None
     """A storm of 429 ends in a 429, after so many tries and no more."""
     endpoint = Endpoint(slow_down())
 
-    assert sent(endpoint) == [slow_down()]
+    assert send_many(endpoint) == [slow_down()]
     assert len(endpoint.asked_at) == MAX_TRIES
     rests = [later - sooner for sooner, later in pairwise(endpoint.asked_at)]
     assert rests == [DEFAULT_REST_S * 2**n for n in range(MAX_TRIES - 1)]
@@ -116,7 +116,7 @@ def test_no_more_than_so_many_are_in_flight(at_once: int) -> None:
     """The bound holds and is used in full, also through a rest."""
     endpoint = Endpoint(slow_down("2"), GOOD, takes=1)
 
-    assert len(sent(endpoint, times=10, at_once=at_once)) == 10
+    assert len(send_many(endpoint, times=10, at_once=at_once)) == 10
     assert (endpoint.most, endpoint.in_flight) == (at_once, 0)
 
 

@@ -39,7 +39,7 @@ async def collect(
         ]
 
 
-def sent(attempt: Attempt) -> dict[str, Any]:
+def first_request(attempt: Attempt) -> dict[str, Any]:
     """The body of the first question behind an attempt."""
     exchange: Any = attempt.evidence.exchanges[0]
     body: dict[str, Any] = json.loads(exchange["request"]["body"])
@@ -49,8 +49,8 @@ def sent(attempt: Attempt) -> dict[str, Any]:
 def obey(request: httpx.Request) -> httpx.Response:
     """Answer with the call that the question asks for."""
     lines = json.loads(request.content)["messages"][0]["content"].splitlines()
-    said = dict(line.split(": ", 1) for line in lines if ": " in line)
-    arguments = json.dumps({name: said[name] for name in ("message", "tag")})
+    fields = dict(line.split(": ", 1) for line in lines if ": " in line)
+    arguments = json.dumps({name: fields[name] for name in ("message", "tag")})
     call = {"id": "c", "type": "function", "function": {"name": "probe_echo"}}
     call["function"] = {"name": "probe_echo", "arguments": arguments}
     choice = {"message": {"content": None, "tool_calls": [call]}, "finish_reason": "tool_calls"}
@@ -83,7 +83,7 @@ async def test_the_same_seed_asks_the_same_questions() -> None:
     alone = await collect(mock(obey), trials=TRIALS[2:3])
 
     third = next(attempt for attempt in whole if attempt.trial == 3)
-    assert sent(alone[0]) == sent(third)
+    assert first_request(alone[0]) == first_request(third)
 
 
 async def test_options_are_sent_with_the_question() -> None:
@@ -92,7 +92,7 @@ async def test_options_are_sent_with_the_question() -> None:
 
     attempts = await collect(mock(obey), target, TRIALS[:1])
 
-    assert sent(attempts[0])["temperature"] == 0.5
+    assert first_request(attempts[0])["temperature"] == 0.5
     assert "canary" not in json.dumps(attempts[0].as_json())
 
 
@@ -209,12 +209,12 @@ async def test_closing_early_cancels_what_is_in_flight() -> None:
 async def test_attempts_come_in_the_order_of_completion() -> None:
     """A slow trial does not hold back the others."""
     slow = asyncio.Event()
-    seen = 0
+    count = 0
 
     async def handle(request: httpx.Request) -> httpx.Response:
-        nonlocal seen
-        seen += 1
-        if seen == 1:
+        nonlocal count
+        count += 1
+        if count == 1:
             await slow.wait()
         return obey(request)
 
@@ -255,8 +255,8 @@ async def test_a_script_of_several_questions_keeps_every_exchange() -> None:
         messages = json.loads(request.content)["messages"]
         if messages[-1]["role"] != "tool":
             return obey(request)
-        told = json.loads(messages[-1]["content"])["nonce"]
-        choice = {"message": {"content": f"It is {told}."}, "finish_reason": "stop"}
+        nonce = json.loads(messages[-1]["content"])["nonce"]
+        choice = {"message": {"content": f"It is {nonce}."}, "finish_reason": "stop"}
         usage = {"prompt_tokens": 50, "completion_tokens": 60}
         return answer(200, {"model": "m-2", "choices": [choice], "usage": usage})
 
@@ -286,8 +286,8 @@ async def test_trouble_later_in_a_script_owes_nothing(status: int, outcome: str,
 
 
 def exchanges(attempt: Attempt) -> list[tuple[object, object]]:
-    shown: Any = attempt.evidence.exchanges
-    return [(exchange["label"], exchange["error"]) for exchange in shown]
+    evidence: Any = attempt.evidence.exchanges
+    return [(exchange["label"], exchange["error"]) for exchange in evidence]
 
 
 def test_an_attempt_that_takes_too_long_is_void_and_says_so() -> None:
@@ -330,18 +330,18 @@ LATE = ("round_trip", "void")
 
 def test_an_endpoint_that_asks_to_slow_down_is_waited_for() -> None:
     """All trials pass in the end, and none was sent during the rest."""
-    asked: list[float] = []
+    times: list[float] = []
 
     def handle(request: httpx.Request) -> httpx.Response:
-        asked.append(virtual_time.now())
-        return answer(429, b"", retry_after="10") if len(asked) == 1 else obey(request)
+        times.append(virtual_time.now())
+        return answer(429, b"", retry_after="10") if len(times) == 1 else obey(request)
 
     target = replace(TARGET, max_concurrency=1)
     attempts = virtual_time.run(collect(mock(handle), target))
 
     assert {attempt.outcome for attempt in attempts} == {Outcome.PASS}
-    assert asked[0] == 0
-    assert min(asked[1:]) >= 10
+    assert times[0] == 0
+    assert min(times[1:]) >= 10
 
 
 def test_a_storm_of_slow_down_is_void_with_the_reason() -> None:

@@ -20,10 +20,10 @@ def test_no_way_of_showing_a_secret_shows_it(show: object) -> None:
     """repr, str and format give a mask."""
     assert callable(show)
 
-    shown = show(Secret(VALUE))
+    text = show(Secret(VALUE))
 
-    assert "***" in shown
-    assert "canary" not in shown
+    assert "***" in text
+    assert "canary" not in text
 
 
 @pytest.mark.parametrize("carry", [pickle.dumps, json.dumps, copy.copy, copy.deepcopy])
@@ -42,9 +42,9 @@ def test_a_secret_inside_a_target_stays_hidden() -> None:
     try:
         asdict(target)
     except TypeError as exc:
-        shown = repr(target) + "".join(traceback.format_exception(exc))
+        text = repr(target) + "".join(traceback.format_exception(exc))
 
-    assert "canary" not in shown
+    assert "canary" not in text
 
 
 def test_secrets_compare_by_value_and_only_with_secrets() -> None:

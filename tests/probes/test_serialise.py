@@ -132,10 +132,10 @@ def test_what_equality_does_not_look_at_is_stored_too() -> None:
     """`Reply.raw` takes no part in comparing, and is evidence all the same."""
     reply = Reply((), Stop.END, raw={"choices": []})
 
-    read = from_json(to_json(reply))
+    restored = from_json(to_json(reply))
 
-    assert isinstance(read, Reply)
-    assert read.raw == {"choices": []}
+    assert isinstance(restored, Reply)
+    assert restored.raw == {"choices": []}
 
 
 def test_every_type_and_field_of_the_values_is_stored() -> None:

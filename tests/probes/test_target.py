@@ -19,7 +19,7 @@ from probes.target import (
 
 
 @pytest.mark.parametrize(
-    ("given", "normal"),
+    ("url", "normal"),
     [
         ("https://API.Example.com/v1/", "https://api.example.com/v1"),
         ("  HTTPS://example.com  ", "https://example.com"),
@@ -31,14 +31,14 @@ from probes.target import (
         ("http://model_server:8000/V1", "http://model_server:8000/V1"),
     ],
 )
-def test_a_base_url_has_one_normal_form(given: str, normal: str) -> None:
+def test_a_base_url_has_one_normal_form(url: str, normal: str) -> None:
     """Spellings of the same address become equal, and the normal form stays as it is."""
-    assert check_base_url(given) == normal
+    assert check_base_url(url) == normal
     assert check_base_url(normal) == normal
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("url", "sentence"),
     [
         ("", "missing"),
         ("example.com/v1", "http://"),
@@ -61,10 +61,10 @@ def test_a_base_url_has_one_normal_form(given: str, normal: str) -> None:
         ("http://-bad-.example/", "host name"),
     ],
 )
-def test_a_bad_base_url_is_refused_with_a_sentence(given: str, sentence: str) -> None:
+def test_a_bad_base_url_is_refused_with_a_sentence(url: str, sentence: str) -> None:
     """What is wrong is said, and a password in the URL is not repeated."""
     with pytest.raises(TargetError, match=sentence) as caught:
-        check_base_url(given)
+        check_base_url(url)
 
     assert "hunter2" not in caught.value.message
 

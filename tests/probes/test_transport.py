@@ -213,27 +213,27 @@ async def test_too_large_headers_are_refused() -> None:
 
 async def test_a_compressed_answer_is_refused_unread() -> None:
     """We ask for plain bytes; what comes packed is not unpacked."""
-    seen: list[httpx.Request] = []
+    requests: list[httpx.Request] = []
 
     def handle(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
+        requests.append(request)
         return answer(200, b"\x1f\x8b" * 50, content_encoding="gzip")
 
     async with Transport(inner=httpx.MockTransport(handle)) as transport:
         with pytest.raises(ProviderError, match="compressed") as caught:
             await transport.send(ask())
 
-    assert seen[0].headers["accept-encoding"] == "identity"
+    assert requests[0].headers["accept-encoding"] == "identity"
     assert caught.value.received is not None
     assert caught.value.received.chunks == ()
 
 
 async def test_redirects_are_not_followed_and_cookies_not_kept() -> None:
     """One send is one request, and the next one carries nothing of the last answer."""
-    seen: list[httpx.Request] = []
+    requests: list[httpx.Request] = []
 
     def handle(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
+        requests.append(request)
         return answer(302, location="/b", set_cookie="id=1")
 
     async with Transport(inner=httpx.MockTransport(handle)) as transport:
@@ -241,8 +241,8 @@ async def test_redirects_are_not_followed_and_cookies_not_kept() -> None:
         await transport.send(ask())
 
     assert first.status == 302
-    assert [request.url.path for request in seen] == ["/", "/"]
-    assert "cookie" not in seen[1].headers
+    assert [request.url.path for request in requests] == ["/", "/"]
+    assert "cookie" not in requests[1].headers
 
 
 async def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.probes.adapters.loopback import Loopback, serving
+from tests.probes.adapters.loopback import Loopback, run_server
 
 
 @pytest.fixture(scope="session")
 def loopback_server() -> Iterator[Loopback]:
     """One server for all adapter tests of a run."""
-    with serving() as loopback:
+    with run_server() as loopback:
         yield loopback
 
 

@@ -20,7 +20,7 @@ from probes.messages import (
     Usage,
 )
 from tests.probes.adapters.anthropic_bodies import USE, message, messages
-from tests.probes.adapters.wire_bodies import names_of
+from tests.probes.adapters.wire_bodies import deviation_names
 
 ADAPTER = AnthropicAdapter()
 
@@ -111,7 +111,7 @@ def test_a_bent_answer_is_read_and_named(
     reply = ADAPTER.read_reply(message(*blocks, stop=reason))
 
     assert reply.stop is stop
-    assert names_of(reply) == [deviation]
+    assert deviation_names(reply) == [deviation]
 
 
 def test_z62_progress_in_empty_thinking_blocks_is_read_by_type() -> None:

@@ -39,7 +39,7 @@ def ask(*turns: Turn, **over: Any) -> ModelCall:
     return ModelCall("m", turns, **over)
 
 
-def written(*turns: Turn, **over: Any) -> Any:
+def write_question(*turns: Turn, **over: Any) -> Any:
     return ADAPTER.write_request(ask(*turns, **over))
 
 
@@ -47,8 +47,8 @@ def user(text: str) -> Turn:
     return Turn(Role.USER, (Text(text),))
 
 
-def results(*found: ToolResult) -> Turn:
-    return Turn(Role.TOOL, found)
+def results(*tool_results: ToolResult) -> Turn:
+    return Turn(Role.TOOL, tool_results)
 
 
 def test_a_three_step_conversation_is_written_as_the_format_wants_it() -> None:
@@ -111,7 +111,7 @@ def test_a_three_step_conversation_is_written_as_the_format_wants_it() -> None:
 
 def test_z68_parallel_results_become_one_user_message() -> None:
     """Results in turns of their own are sent as one message, or only the first would count."""
-    body = written(
+    body = write_question(
         user("go"),
         Turn(Role.ASSISTANT, (CALL, OTHER)),
         results(ToolResult("toolu_1", "1")),
@@ -125,7 +125,7 @@ def test_z68_parallel_results_become_one_user_message() -> None:
 
 def test_z52_results_stand_before_the_text_that_interrupted_them() -> None:
     """Text that came before the results is sent after them: they must follow the calls."""
-    body = written(
+    body = write_question(
         user("go"),
         Turn(Role.ASSISTANT, (CALL,)),
         user("wait"),
@@ -175,7 +175,7 @@ def test_z62_empty_thinking_between_calls_is_kept_by_its_type() -> None:
     empty = {"type": "thinking", "thinking": "", "signature": "T=="}
     turn = Turn(Role.ASSISTANT, (CALL, Reasoning("", ReasoningKind.BLOCK, empty), OTHER))
 
-    content = written(user("go"), turn)["messages"][1]["content"]
+    content = write_question(user("go"), turn)["messages"][1]["content"]
 
     assert [block["type"] for block in content] == ["tool_use", "thinking", "tool_use"]
     assert content[1] == empty
@@ -206,7 +206,7 @@ def test_reasoning_of_another_format_is_not_sent_as_a_thinking_block() -> None:
 
 def test_empty_text_is_not_written_beside_a_call() -> None:
     """Other formats carry "" with a call; here it would be refused."""
-    body = written(user("go"), Turn(Role.ASSISTANT, (Text(""), CALL)))
+    body = write_question(user("go"), Turn(Role.ASSISTANT, (Text(""), CALL)))
 
     assert [block["type"] for block in body["messages"][1]["content"]] == ["tool_use"]
 
@@ -215,7 +215,7 @@ def test_system_text_inside_the_conversation_keeps_its_place() -> None:
     """Only leading system turns move to the system field."""
     late = Turn(Role.SYSTEM, (Text("new rule"),))
 
-    body = written(Turn(Role.SYSTEM, (Text("a"),)), user("go"), late)
+    body = write_question(Turn(Role.SYSTEM, (Text("a"),)), user("go"), late)
 
     assert body["system"] == "a"
     assert body["messages"][1] == {"role": "system", "content": "new rule"}
@@ -223,7 +223,7 @@ def test_system_text_inside_the_conversation_keeps_its_place() -> None:
 
 def test_a_limit_is_always_sent() -> None:
     """The format refuses a question without max_tokens."""
-    assert written(user("go"), max_tokens=None)["max_tokens"] == 4096
+    assert write_question(user("go"), max_tokens=None)["max_tokens"] == 4096
 
 
 def test_results_of_blocks_are_kept_and_their_text_is_readable() -> None:
@@ -300,9 +300,9 @@ def test_fields_of_other_formats_are_reported() -> None:
         extra={"openai": {"seed": 1}, "anthropic": {"top_k": 1}},
     )
 
-    found = [(loss.kind, loss.path) for loss in ADAPTER.losses(call)]
+    losses = [(loss.kind, loss.path) for loss in ADAPTER.losses(call)]
 
-    assert found == [
+    assert losses == [
         (LossKind.EXTRA, "$"),
         (LossKind.SIGNATURE, "$.turns[0].parts[0]"),
         (LossKind.OPAQUE, "$.turns[0].parts[1]"),

@@ -31,7 +31,7 @@ from probes.messages import (
 )
 from probes.streams.assembler import reply_events
 from tests.probes.adapters.anthropic_bodies import USE, message, messages
-from tests.probes.adapters.wire_bodies import names_of, read, read_stream
+from tests.probes.adapters.wire_bodies import deviation_names, read_events, read_stream
 
 ADAPTER = AnthropicAdapter()
 START = {"type": "message_start", "message": message(stop=None)}
@@ -130,7 +130,7 @@ def test_a_stream_is_read_like_the_whole_answer_however_it_is_cut(size: int | No
 
 def test_events_come_as_the_parts_grow() -> None:
     """Text is there while it is written; a call is ended only once it is known to be whole."""
-    events = read(ADAPTER, SAMPLE)
+    events = read_events(ADAPTER, SAMPLE)
 
     assert events[:-1] == [
         PartStarted(0, PartKind.REASONING),
@@ -191,7 +191,7 @@ def test_what_compatible_servers_bend_is_read_and_named(
 
     assert [(call.name, call.input) for call in reply.calls] == [("f", {"a": 1})]
     assert reply.stop is Stop.TOOL_CALLS
-    assert names_of(reply) == deviations
+    assert deviation_names(reply) == deviations
 
 
 def test_no_delta_means_no_arguments() -> None:
@@ -230,7 +230,7 @@ def test_a_missing_stop_reason_is_inferred_from_the_blocks() -> None:
     reply = read_stream(ADAPTER, sse(START, start(0, USE), stop(0), end(None), STOP))
 
     assert reply.stop is Stop.TOOL_CALLS
-    assert "missing_stop_reason" in names_of(reply)
+    assert "missing_stop_reason" in deviation_names(reply)
 
 
 def test_a_stream_that_breaks_off_inside_a_call_gives_no_call() -> None:
@@ -275,7 +275,7 @@ def test_an_answer_that_was_not_streamed_is_read_all_the_same() -> None:
     reply = read_stream(ADAPTER, json.dumps(body, indent=1).encode(), 5)
 
     assert replace(reply, deviations=()) == ADAPTER.read_reply(body)
-    assert names_of(reply) == ["not_streamed"]
+    assert deviation_names(reply) == ["not_streamed"]
 
 
 def test_citations_of_a_text_are_collected() -> None:
@@ -315,7 +315,7 @@ def test_a_stream_survives_the_way_through_the_values(body: dict[str, Any]) -> N
     reply = ADAPTER.read_reply(body)
     writer = AnthropicStreamWriter(id=reply.id, model=reply.model or "")
 
-    data = b"".join(writer.write(event) for event in read(ADAPTER, streamed(body)))
+    data = b"".join(writer.write(event) for event in read_events(ADAPTER, streamed(body)))
 
     assert read_stream(ADAPTER, data, 13) == reply
 
@@ -391,4 +391,4 @@ def test_a_delta_of_a_block_beyond_the_limit_reaches_no_other_block() -> None:
     reply = read_stream(ADAPTER, data)
 
     assert (len(reply.parts), reply.text) == (1024, "")
-    assert "too_many_parts" in names_of(reply)
+    assert "too_many_parts" in deviation_names(reply)

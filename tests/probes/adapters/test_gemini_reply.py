@@ -21,7 +21,7 @@ from probes.messages import (
     Usage,
 )
 from tests.probes.adapters.gemini_bodies import CALL, answer, answers
-from tests.probes.adapters.wire_bodies import names_of
+from tests.probes.adapters.wire_bodies import deviation_names
 
 ADAPTER = GeminiAdapter()
 
@@ -154,7 +154,7 @@ def test_finish_reasons(finish: str | None, stop: Stop, deviations: list[str]) -
     reply = ADAPTER.read_reply(answer({"text": "x"}, finish=finish))
 
     assert reply.stop is stop
-    assert names_of(reply) == deviations
+    assert deviation_names(reply) == deviations
     candidates: Any = ADAPTER.write_reply(reply)["candidates"]
     assert candidates[0]["finishReason"] == (finish or "STOP")
 

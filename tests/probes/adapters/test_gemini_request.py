@@ -33,7 +33,7 @@ def ask(*turns: Turn, **over: Any) -> ModelCall:
     return ModelCall("m", turns, **over)
 
 
-def written(*turns: Turn, **over: Any) -> Any:
+def write_question(*turns: Turn, **over: Any) -> Any:
     return ADAPTER.write_request(ask(*turns, **over))
 
 
@@ -41,8 +41,8 @@ def user(text: str) -> Turn:
     return Turn(Role.USER, (Text(text),))
 
 
-def results(*found: ToolResult) -> Turn:
-    return Turn(Role.TOOL, found)
+def results(*tool_results: ToolResult) -> Turn:
+    return Turn(Role.TOOL, tool_results)
 
 
 def test_a_three_step_conversation_is_written_as_the_format_wants_it() -> None:
@@ -108,7 +108,7 @@ def test_a_three_step_conversation_is_written_as_the_format_wants_it() -> None:
 
 def test_z10_the_results_of_one_step_are_one_content() -> None:
     """As many response parts as call parts, in the turn right after them."""
-    body = written(
+    body = write_question(
         user("go"),
         Turn(Role.ASSISTANT, (CALL, OTHER)),
         results(ToolResult("call_1", "1")),
@@ -128,7 +128,7 @@ def test_z10_a_broken_call_takes_its_result_along() -> None:
         results(ToolResult("call_9", "bad", is_error=True), ToolResult("call_1", "1")),
     )
 
-    body = written(*turns)
+    body = write_question(*turns)
 
     assert len(body["contents"][1]["parts"]) == len(body["contents"][2]["parts"]) == 1
     assert [loss.kind for loss in ADAPTER.losses(ask(*turns))] == [LossKind.BROKEN_CALL]
@@ -176,9 +176,9 @@ def test_calls_without_ids_get_some_and_results_find_them_by_name_and_order() ->
 
     call = ADAPTER.read_request(body)
 
-    one, two, three = (found.id for found in call.turns[0].calls)
+    one, two, three = (item.id for item in call.turns[0].calls)
     assert len({one, two, three}) == 3
-    assert [found.call_id for found in call.turns[1].results] == [two, one, three]
+    assert [item.call_id for item in call.turns[1].results] == [two, one, three]
     contents: Any = ADAPTER.write_request(call)["contents"]
     assert contents[1] == body["contents"][1]
     assert "id" not in contents[0]["parts"][0]["functionCall"]
@@ -211,9 +211,9 @@ def test_a_result_of_ours_has_no_id_where_its_call_had_none() -> None:
     """An older model sent no id and is told none, whoever made the result."""
     bare: Any = {"functionCall": {"name": "f", "args": {}}}
     call = ADAPTER.read_request({"contents": [{"role": "model", "parts": [bare]}]})
-    made = call.turns[0].calls[0]
+    read_call = call.turns[0].calls[0]
 
-    contents = written(*call.turns, results(ToolResult(made.id, "1")))["contents"]
+    contents = write_question(*call.turns, results(ToolResult(read_call.id, "1")))["contents"]
 
     response = {"name": "f", "response": {"output": "1"}}
     assert contents[1]["parts"] == [{"functionResponse": response}]

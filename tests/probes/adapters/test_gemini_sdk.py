@@ -77,7 +77,7 @@ def ask(sdk: genai.Client, contents: Any = "go", **config: Any) -> Any:
     return sdk.models.generate_content(model="m", contents=contents, config=settings)
 
 
-def seen(parts: Any) -> list[tuple[Any, ...]]:
+def summarise_parts(parts: Any) -> list[tuple[Any, ...]]:
     return [
         (
             part.text,
@@ -89,7 +89,7 @@ def seen(parts: Any) -> list[tuple[Any, ...]]:
     ]
 
 
-SEEN = [
+SUMMARY = [
     ("hm", True, None, None),
     ("Grüße 🌍", None, None, None),
     (None, None, b"SIG", ("x1", {"a": [1, "ü"]})),
@@ -103,7 +103,7 @@ def test_the_sdk_reads_a_whole_answer(sdk: genai.Client, loopback: Loopback) -> 
 
     response = ask(sdk)
 
-    assert seen(response.candidates[0].content.parts) == SEEN
+    assert summarise_parts(response.candidates[0].content.parts) == SUMMARY
     assert response.candidates[0].finish_reason == "STOP"
     assert (response.response_id, response.model_version) == ("r1", "gemini-x")
     assert response.usage_metadata.thoughts_token_count == 3
@@ -116,7 +116,7 @@ def test_the_sdk_reads_our_stream(sdk: genai.Client, loopback: Loopback) -> None
     chunks = list(sdk.models.generate_content_stream(model="m", contents="go"))
 
     parts = [part for chunk in chunks for part in chunk.candidates[0].content.parts or []]
-    assert seen(parts) == SEEN
+    assert summarise_parts(parts) == SUMMARY
     assert chunks[-1].response_id == "r1"
     assert f"{loopback.last.path}?{loopback.last.query}" == ADAPTER.stream_path.format(model="m")
 
@@ -142,7 +142,7 @@ def test_the_sdk_reads_our_errors(sdk: genai.Client, loopback: Loopback) -> None
 def test_we_read_what_the_sdk_sends(sdk: genai.Client, loopback: Loopback) -> None:
     """A history with signed calls and an error result is understood and written again."""
     loopback.answer_json(ADAPTER.write_reply(REPLY))
-    said = ask(sdk).candidates[0].content
+    content = ask(sdk).candidates[0].content
     results = [
         types.Part(
             function_response=types.FunctionResponse(id="x1", name="f", response={"result": "one"})
@@ -153,7 +153,7 @@ def test_we_read_what_the_sdk_sends(sdk: genai.Client, loopback: Loopback) -> No
     ]
     contents = [
         types.Content(role="user", parts=[types.Part(text="go")]),
-        said,
+        content,
         types.Content(role="user", parts=results),
     ]
     calling = types.FunctionCallingConfig(mode=types.FunctionCallingConfigMode.ANY)
@@ -174,8 +174,8 @@ def test_we_read_what_the_sdk_sends(sdk: genai.Client, loopback: Loopback) -> No
     roles = [turn.role for turn in call.turns]
     assert roles == [Role.SYSTEM, Role.USER, Role.ASSISTANT, Role.TOOL]
     assert call.turns[2].parts == REPLY.parts
-    found = [(r.call_id, r.name, r.content, r.is_error) for r in call.turns[3].results]
-    assert found == [("x1", "f", "one", False), ("x2", "g", "no", True)]
+    read_results = [(r.call_id, r.name, r.content, r.is_error) for r in call.turns[3].results]
+    assert read_results == [("x1", "f", "one", False), ("x2", "g", "no", True)]
     assert call.tools[0].schema == {"type": "object", "properties": {"a": {"type": "integer"}}}
     assert (call.max_tokens, call.tool_choice) == (5, ToolChoice("required"))
     # The SDK mixes both spellings of this one field; the API takes either.

@@ -21,7 +21,7 @@ from probes.messages import (
 )
 from probes.streams.assembler import reply_events
 from tests.probes.adapters.gemini_bodies import CALL, answer, answers
-from tests.probes.adapters.wire_bodies import names_of, read, read_stream
+from tests.probes.adapters.wire_bodies import deviation_names, read_events, read_stream
 
 ADAPTER = GeminiAdapter()
 
@@ -59,7 +59,7 @@ def test_a_stream_is_read_like_the_whole_answer_however_it_is_cut(size: int | No
 
 def test_events_come_as_the_parts_grow() -> None:
     """Text is there at once; the call is ended once the finish reason stands by it."""
-    kinds = [(type(event), getattr(event, "index", None)) for event in read(ADAPTER, SAMPLE)]
+    kinds = [(type(event), getattr(event, "index", None)) for event in read_events(ADAPTER, SAMPLE)]
 
     assert kinds == [
         (PartStarted, 0),
@@ -86,15 +86,15 @@ def test_z12_a_signature_on_a_trailing_empty_part_is_a_part_of_its_own() -> None
     reply = read_stream(ADAPTER, data)
 
     assert reply.parts == (Text("hi"), Text("", {"gemini": {"thoughtSignature": "UQ=="}}))
-    again = read_stream(ADAPTER, b"".join(write_event_stream(ADAPTER, reply_events(reply))))
-    assert again.parts == reply.parts
+    rewritten = read_stream(ADAPTER, b"".join(write_event_stream(ADAPTER, reply_events(reply))))
+    assert rewritten.parts == reply.parts
 
 
 def test_z14_calls_wait_for_the_finish_reason_that_may_disown_them() -> None:
     """A call that was streamed before the turn was called malformed is never ended as a call."""
     data = sse(chunk(CALL), chunk(finish="MALFORMED_FUNCTION_CALL"))
 
-    events = read(ADAPTER, data)
+    events = read_events(ADAPTER, data)
 
     ended = [event.part for event in events if isinstance(event, PartEnded)]
     assert [type(part) for part in ended] == [BrokenCall]
@@ -117,7 +117,7 @@ def test_a_stream_that_breaks_off_is_an_error() -> None:
     reply = read_stream(ADAPTER, sse(chunk({"text": "hal"})))
 
     assert (reply.text, reply.stop) == ("hal", Stop.ERROR)
-    assert "stream_cut_off" in names_of(reply)
+    assert "stream_cut_off" in deviation_names(reply)
 
 
 def test_an_error_inside_the_stream_is_an_error() -> None:
@@ -139,7 +139,7 @@ def test_an_answer_without_event_framing_is_read_all_the_same(framing: Any) -> N
     reply = read_stream(ADAPTER, json.dumps(body, indent=2).encode(), 9)
 
     assert replace(reply, deviations=()) == ADAPTER.read_reply(answer({"text": "hi"}, CALL))
-    assert names_of(reply) == ["not_streamed"]
+    assert deviation_names(reply) == ["not_streamed"]
 
 
 def test_a_blocked_prompt_is_a_refusal_in_a_stream_too() -> None:
@@ -174,7 +174,7 @@ def test_a_stream_survives_the_way_through_the_values(body: dict[str, Any]) -> N
             part["functionCall"].setdefault("id", "x9")
     reply = ADAPTER.read_reply(body)
 
-    data = b"".join(write_event_stream(ADAPTER, read(ADAPTER, streamed(body))))
+    data = b"".join(write_event_stream(ADAPTER, read_events(ADAPTER, streamed(body))))
 
     assert read_stream(ADAPTER, data, 13) == reply
 

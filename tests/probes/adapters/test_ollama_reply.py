@@ -24,7 +24,7 @@ from probes.messages import (
 )
 from probes.streams.assembler import reply_events
 from tests.probes.adapters.ollama_bodies import CALL, answer, answers
-from tests.probes.adapters.wire_bodies import names_of, read, read_stream
+from tests.probes.adapters.wire_bodies import deviation_names, read_events, read_stream
 
 ADAPTER = OllamaAdapter()
 OTHER = {"id": "call_2", "function": {"index": 1, "name": "g", "arguments": {}}}
@@ -36,8 +36,8 @@ def lines(*bodies: Any) -> bytes:
 
 
 def piece(content: str = "", **message: Any) -> dict[str, Any]:
-    said = {"role": "assistant", "content": content, **message}
-    return {"model": "m", "created_at": "2026-11-01T00:00:00Z", "message": said, "done": False}
+    line = {"role": "assistant", "content": content, **message}
+    return {"model": "m", "created_at": "2026-11-01T00:00:00Z", "message": line, "done": False}
 
 
 SAMPLE = lines(
@@ -49,12 +49,12 @@ SAMPLE = lines(
     piece(tool_calls=[OTHER]),
     answer(),
 )
-WHOLE = answer("Grüße", thinking="hm", tool_calls=[CALL, OTHER])
+WHOLE_ANSWER = answer("Grüße", thinking="hm", tool_calls=[CALL, OTHER])
 
 
 def test_an_answer_is_read() -> None:
     """Thinking, text and calls, in this order; "stop" is said for calls too."""
-    reply = ADAPTER.read_reply(WHOLE)
+    reply = ADAPTER.read_reply(WHOLE_ANSWER)
 
     extra: Any = {"ollama": {"function": {"index": 0}}}
     assert reply.parts[:3] == (
@@ -65,20 +65,20 @@ def test_an_answer_is_read() -> None:
     assert (reply.stop, reply.stop_raw, reply.model) == (Stop.TOOL_CALLS, "stop", "m")
     assert reply.usage == Usage(9, 7)
     assert reply.deviations == ()
-    assert ADAPTER.write_reply(reply) == WHOLE
+    assert ADAPTER.write_reply(reply) == WHOLE_ANSWER
 
 
 @pytest.mark.parametrize("size", [1, 7, None])
 def test_a_stream_is_read_like_the_whole_answer_however_it_is_cut(size: int | None) -> None:
     """Lines cut anywhere give the reply that one JSON text would have given."""
-    assert read_stream(ADAPTER, SAMPLE, size) == ADAPTER.read_reply(WHOLE)
+    assert read_stream(ADAPTER, SAMPLE, size) == ADAPTER.read_reply(WHOLE_ANSWER)
 
 
 def test_events_come_as_the_parts_grow() -> None:
     """Text is there at once; the last call is ended with the answer, which may disown it."""
     events = [
         (type(event), getattr(event, "index", None))
-        for event in read(ADAPTER, SAMPLE)
+        for event in read_events(ADAPTER, SAMPLE)
         if not isinstance(event, PartDelta)
     ]
 
@@ -149,7 +149,7 @@ def test_a_stream_that_breaks_off_is_an_error() -> None:
     reply = read_stream(ADAPTER, lines(piece("hal"))[:-1])
 
     assert (reply.text, reply.stop) == ("hal", Stop.ERROR)
-    assert "stream_cut_off" in names_of(reply)
+    assert "stream_cut_off" in deviation_names(reply)
 
 
 def test_the_last_call_at_the_token_limit_is_not_a_call() -> None:
@@ -186,7 +186,7 @@ def test_a_bent_answer_is_read_and_named(body: Any, stop: Stop, deviations: list
     reply = ADAPTER.read_reply(body)
 
     assert reply.stop is stop
-    assert names_of(reply) == deviations
+    assert deviation_names(reply) == deviations
 
 
 def test_arguments_that_are_no_object_are_a_broken_call() -> None:

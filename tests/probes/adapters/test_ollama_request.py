@@ -145,7 +145,7 @@ def test_results_without_ids_answer_the_calls_in_order() -> None:
 
     call = ADAPTER.read_request(body)
 
-    one, two, three = (found.id for found in call.turns[0].calls)
+    one, two, three = (item.id for item in call.turns[0].calls)
     assert len({one, two, three}) == 3
     assert [turn.results[0].call_id for turn in call.turns[1:]] == [two, one, three]
     assert ADAPTER.write_request(call) == body
@@ -154,13 +154,13 @@ def test_results_without_ids_answer_the_calls_in_order() -> None:
 def test_a_result_of_ours_has_no_id_where_its_call_had_none() -> None:
     """An older build sent no id and is told none, whoever made the result."""
     entry = {"function": {"name": "f", "arguments": {}}}
-    said: Any = {"role": "assistant", "content": "", "tool_calls": [entry]}
-    turn = ADAPTER.read_request({"model": "m", "messages": [said]}).turns[0]
+    message: Any = {"role": "assistant", "content": "", "tool_calls": [entry]}
+    turn = ADAPTER.read_request({"model": "m", "messages": [message]}).turns[0]
 
-    answered = Turn(Role.TOOL, (ToolResult(turn.calls[0].id, "1"),))
-    messages: Any = ADAPTER.write_request(ModelCall("m", (turn, answered)))["messages"]
+    tool_turn = Turn(Role.TOOL, (ToolResult(turn.calls[0].id, "1"),))
+    messages: Any = ADAPTER.write_request(ModelCall("m", (turn, tool_turn)))["messages"]
 
-    assert messages == [said, {"role": "tool", "content": "1", "tool_name": "f"}]
+    assert messages == [message, {"role": "tool", "content": "1", "tool_name": "f"}]
 
 
 def test_streaming_is_meant_where_nothing_is_said() -> None:

@@ -99,14 +99,14 @@ def test_the_sdk_reads_our_errors(sdk: ollama.Client, loopback: Loopback) -> Non
 def test_we_read_what_the_sdk_sends(sdk: ollama.Client, loopback: Loopback) -> None:
     """The SDK drops the ids; results still find their calls, and nothing else is lost."""
     loopback.answer_json(ADAPTER.write_reply(REPLY))
-    said = sdk.chat("m", [GO]).message
+    message = sdk.chat("m", [GO]).message
     results: Any = [
         {"role": "tool", "tool_name": "f", "content": "one"},
         {"role": "tool", "tool_name": "g", "content": "two"},
     ]
     sdk.chat(
         "m",
-        [GO, said, *results],
+        [GO, message, *results],
         tools=[TOOL],
         think=True,
         options={"num_predict": 5, "temperature": 0.5},
@@ -126,8 +126,8 @@ def test_we_read_what_the_sdk_sends(sdk: ollama.Client, loopback: Loopback) -> N
     turn = call.turns[1]
     assert turn.parts[:2] == REPLY.parts[:2]
     assert [(one.name, one.input) for one in turn.calls] == [("f", {"a": [1, "ü"]}), ("g", {})]
-    answered = [result.call_id for later in call.turns[2:] for result in later.results]
-    assert answered == [one.id for one in turn.calls]
+    answered_ids = [result.call_id for later in call.turns[2:] for result in later.results]
+    assert answered_ids == [one.id for one in turn.calls]
     assert call.max_tokens == 5
     assert call.tools[0].schema == TOOL["function"]["parameters"]
     assert ADAPTER.write_request(call) == body

@@ -53,10 +53,10 @@ def test_a_question_with_a_tool_is_written_as_openai_wants_it() -> None:
 def test_a_tool_history_is_written_with_its_ids() -> None:
     """One assistant message with its calls, then one tool message a result."""
     call = ToolCall("c1", "f", {"a": 1}, "openai", '{"a":1}')
-    asked = Turn(Role.ASSISTANT, (call,))
-    answered = Turn(Role.TOOL, (ToolResult("c1", "42"), ToolResult("c2", "no", is_error=True)))
+    assistant_turn = Turn(Role.ASSISTANT, (call,))
+    tool_turn = Turn(Role.TOOL, (ToolResult("c1", "42"), ToolResult("c2", "no", is_error=True)))
 
-    body = ADAPTER.write_request(ModelCall("m", (asked, answered)))
+    body = ADAPTER.write_request(ModelCall("m", (assistant_turn, tool_turn)))
 
     function = {"name": "f", "arguments": '{"a":1}'}
     calls = [{"id": "c1", "type": "function", "function": function}]
@@ -213,9 +213,9 @@ def test_what_cannot_be_carried_is_named() -> None:
         Turn(Role.USER, (Opaque("anthropic", image),)),
     )
 
-    found = ADAPTER.losses(ModelCall("m", turns, extra={"ollama": {"keep_alive": 5}}))
+    losses = ADAPTER.losses(ModelCall("m", turns, extra={"ollama": {"keep_alive": 5}}))
 
-    assert [(loss.kind, loss.path) for loss in found] == [
+    assert [(loss.kind, loss.path) for loss in losses] == [
         (LossKind.REASONING, "$.turns[0].parts[0]"),
         (LossKind.SIGNATURE, "$.turns[0].parts[1]"),
         (LossKind.BLOCK_ORDER, "$.turns[0].parts[2]"),
@@ -231,11 +231,11 @@ def test_foreign_reasoning_is_shown_to_a_client_but_not_sent_to_an_endpoint() ->
     """Only the shape that an endpoint gave may go back to it."""
     thought = Reasoning("Hm.", ReasoningKind.BLOCK, {"thinking": "Hm.", "signature": "S"})
 
-    shown: Any = ADAPTER.write_reply(Reply((thought, Text("Hi")), Stop.END))
-    sent: Any = ADAPTER.write_request(ModelCall("m", (Turn(Role.ASSISTANT, (thought,)),)))
+    to_client: Any = ADAPTER.write_reply(Reply((thought, Text("Hi")), Stop.END))
+    to_endpoint: Any = ADAPTER.write_request(ModelCall("m", (Turn(Role.ASSISTANT, (thought,)),)))
 
-    assert shown["choices"][0]["message"]["reasoning_content"] == "Hm."
-    assert sent["messages"] == [{"role": "assistant", "content": ""}]
+    assert to_client["choices"][0]["message"]["reasoning_content"] == "Hm."
+    assert to_endpoint["messages"] == [{"role": "assistant", "content": ""}]
 
 
 def test_a_stream_is_written_in_the_order_that_clients_expect() -> None:

@@ -28,7 +28,7 @@ def body(message: dict[str, Any], finish: str | None = "tool_calls", **extra: An
     return {"choices": [{"index": 0, "message": message, "finish_reason": finish}], **extra}
 
 
-def calling(arguments: Any, finish: str = "tool_calls", **over: Any) -> Any:
+def body_with_call(arguments: Any, finish: str = "tool_calls", **over: Any) -> Any:
     function = {"name": "f", "arguments": arguments}
     return body(
         {"tool_calls": [{"id": "c1", "type": "function", "function": function, **over}]}, finish
@@ -44,7 +44,7 @@ def test_a_canonical_reply_is_read_whole() -> None:
     message = {
         "content": "Sure.",
         "reasoning_content": "Hm.",
-        "tool_calls": calling('{"a": 1}')["choices"][0]["message"]["tool_calls"],
+        "tool_calls": body_with_call('{"a": 1}')["choices"][0]["message"]["tool_calls"],
     }
     usage = {"prompt_tokens": 9, "completion_tokens": 7}
     wire = body(message, usage=usage, model="m-2026", system_fingerprint="fp_1")
@@ -66,7 +66,7 @@ def test_a_canonical_reply_is_read_whole() -> None:
 
 def test_an_empty_arguments_string_is_an_empty_object() -> None:
     """Vendors send it for tools without parameters; it is no deviation."""
-    reply = read_reply(calling(""))
+    reply = read_reply(body_with_call(""))
 
     assert reply.calls == (ToolCall("c1", "f", {}, "openai", ""),)
     assert reply.deviations == ()
@@ -74,7 +74,7 @@ def test_an_empty_arguments_string_is_an_empty_object() -> None:
 
 def test_arguments_as_an_object_are_kept_and_named() -> None:
     """A relay that forgets to encode the arguments is read, and reported."""
-    reply = read_reply(calling({"a": "é"}))
+    reply = read_reply(body_with_call({"a": "é"}))
 
     assert reply.calls == (ToolCall("c1", "f", {"a": "é"}, "openai", '{"a": "é"}'),)
     assert deviations(reply) == [("arguments_object", ARGUMENTS)]
@@ -82,7 +82,7 @@ def test_arguments_as_an_object_are_kept_and_named() -> None:
 
 def test_unreadable_arguments_are_a_broken_call() -> None:
     """What is not JSON is never a call."""
-    reply = read_reply(calling('{"a": '))
+    reply = read_reply(body_with_call('{"a": '))
 
     assert reply.calls == ()
     assert [(b.kind, b.name, b.raw) for b in reply.broken] == [
@@ -92,7 +92,7 @@ def test_unreadable_arguments_are_a_broken_call() -> None:
 
 def test_a_call_at_the_token_limit_is_never_executable() -> None:
     """Even when the JSON happens to be whole, the limit cut something."""
-    reply = read_reply(calling('{"a": 1}', "length"))
+    reply = read_reply(body_with_call('{"a": 1}', "length"))
 
     error = "The call was cut off by the token limit."
     cut = BrokenCall('{"a": 1}', error, Breakage.TRUNCATED_CALL, "f", "c1", ARGUMENTS, "openai")
@@ -114,7 +114,10 @@ def test_a_legacy_function_call_is_read_and_named() -> None:
 
 def test_a_missing_id_is_minted_the_same_each_time() -> None:
     """Results must be paired, so a call without an id gets a stable one of ours."""
-    first, second = read_reply(calling("{}", id="")), read_reply(calling("{}", id=None))
+    first, second = (
+        read_reply(body_with_call("{}", id="")),
+        read_reply(body_with_call("{}", id=None)),
+    )
 
     assert first.calls[0].id.startswith("call_")
     assert len(first.calls[0].id) == len("call_") + 24
@@ -125,10 +128,10 @@ def test_a_missing_id_is_minted_the_same_each_time() -> None:
 @pytest.mark.parametrize(
     ("wire", "name"),
     [
-        (calling("{}", "stop"), "stop_with_calls"),
-        (calling('{"a": 1, "a": 2}'), "duplicate_key"),
-        (calling(None), "arguments_null"),
-        (calling("{}", type=None), "call_type"),
+        (body_with_call("{}", "stop"), "stop_with_calls"),
+        (body_with_call('{"a": 1, "a": 2}'), "duplicate_key"),
+        (body_with_call(None), "arguments_null"),
+        (body_with_call("{}", type=None), "call_type"),
         (body({"content": "x"}), "tool_calls_missing"),
         (body({"content": "x"}, None), "unknown_finish_reason"),
         (body({"content": [{"type": "text", "text": "x"}]}, "stop"), "content_parts"),

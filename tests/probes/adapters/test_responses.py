@@ -47,7 +47,7 @@ def message(*content: Any, **over: Any) -> Any:
             "content": list(content), **over}  # fmt: skip
 
 
-def said(text: str) -> Any:
+def assistant_message(text: str) -> Any:
     return {"type": "output_text", "text": text, "annotations": []}
 
 
@@ -55,16 +55,16 @@ def test_a_canonical_reply_is_read_whole() -> None:
     """Items become parts in order; results will be paired on call_id, the item id is kept."""
     usage = {"input_tokens": 9, "input_tokens_details": {"cached_tokens": 4}, "output_tokens": 7,
              "output_tokens_details": {"reasoning_tokens": 3}, "total_tokens": 16}  # fmt: skip
-    wire = body(THOUGHT, message(said("Hi")), CALL, model="m", usage=usage)
+    wire = body(THOUGHT, message(assistant_message("Hi")), CALL, model="m", usage=usage)
 
     item = {"id": "msg_1", "status": "completed"}
-    kept = {"id": "fc_1", "status": "completed"}
+    item_fields = {"id": "fc_1", "status": "completed"}
     assert RESPONSES.read_reply(wire) == Reply(
         parts=(
             Reasoning("", ReasoningKind.ITEM, THOUGHT),
             Text("Hi", {"openai_responses": {"$item": item}}),
             ToolCall("call_1", "f", {"a": 1}, "openai_responses", '{"a":1}',
-                     extra={"openai_responses": kept}),
+                     extra={"openai_responses": item_fields}),
         ),
         stop=Stop.TOOL_CALLS,
         usage=Usage(9, 7, 3, 4),
@@ -114,7 +114,10 @@ def test_the_items_of_one_model_turn_are_one_turn_and_so_are_its_results() -> No
     """Formats with messages refuse text and calls of one answer in two of them."""
     outputs = [{"type": "function_call_output", "call_id": id_, "output": "x"} for id_ in "ab"]
     calls = [{**CALL, "call_id": id_} for id_ in "ab"]
-    wire: Any = {"model": "m", "input": [THOUGHT, message(said("Hi")), *calls, *outputs]}
+    wire: Any = {
+        "model": "m",
+        "input": [THOUGHT, message(assistant_message("Hi")), *calls, *outputs],
+    }
 
     turns = RESPONSES.read_request(wire).turns
 
@@ -179,7 +182,7 @@ def test_an_incomplete_call_is_never_executable() -> None:
 @pytest.mark.parametrize(
     ("wire", "stop"),
     [
-        (body(message(said("Hi"))), Stop.END),
+        (body(message(assistant_message("Hi"))), Stop.END),
         (body(message({"type": "refusal", "refusal": "No."})), Stop.REFUSAL),
         (body(status="failed"), Stop.ERROR),
         (body(status="cancelled"), Stop.ERROR),
@@ -250,9 +253,9 @@ def test_what_cannot_be_carried_is_named() -> None:
         Turn(Role.USER, (Opaque("anthropic", block),)),
     )
 
-    found = RESPONSES.losses(ModelCall("m", turns))
+    losses = RESPONSES.losses(ModelCall("m", turns))
 
-    assert [(loss.kind, loss.path) for loss in found] == [
+    assert [(loss.kind, loss.path) for loss in losses] == [
         (LossKind.REASONING, "$.turns[0].parts[0]"),
         (LossKind.ERROR_FLAG, "$.turns[1].parts[0].is_error"),
         (LossKind.RESULT_BLOCKS, "$.turns[1].parts[0].blocks"),

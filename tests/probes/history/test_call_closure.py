@@ -27,7 +27,7 @@ def kinds(turns: list[Turn]) -> list[tuple[str, str]]:
     return [(str(finding.kind), finding.path) for finding in check_closure(turns)]
 
 
-def changed(turns: list[Turn]) -> list[ChangeKind]:
+def change_kinds(turns: list[Turn]) -> list[ChangeKind]:
     return [change.kind for change in repair_closure(turns).changes]
 
 
@@ -60,10 +60,10 @@ def test_z52_a_call_without_a_result_is_found_and_gets_an_error_result() -> None
     assert "'b'" in check_closure(turns)[0].message
     synthesised = repaired.turns[2].results[1]
     assert (synthesised.call_id, synthesised.is_error, synthesised.name) == ("b", True, "f")
-    said = json.loads(synthesised.content)
-    assert said["is_error"] is True
-    assert said["error_code"] == "interrupted"
-    assert "interrupted" in said["message"]
+    error = json.loads(synthesised.content)
+    assert error["is_error"] is True
+    assert error["error_code"] == "interrupted"
+    assert "interrupted" in error["message"]
     assert repaired.turns[3] == NEXT
     assert [change.kind for change in repaired.changes] == [ChangeKind.RESULT_SYNTHESISED]
 
@@ -84,7 +84,7 @@ def test_z53_a_result_whose_call_was_trimmed_away_is_dropped() -> None:
 
     assert kinds(turns) == [("closure_orphan", "$.turns[0].parts[0]")]
     assert repair_closure(turns).turns == (ASK, turns[2])
-    assert changed(turns) == [ChangeKind.ORPHAN_DROPPED]
+    assert change_kinds(turns) == [ChangeKind.ORPHAN_DROPPED]
 
 
 def test_z37_a_result_under_a_rewritten_id_is_found_before_sending() -> None:
@@ -103,7 +103,7 @@ def test_a_late_result_is_moved_behind_its_call() -> None:
 
     assert kinds(turns) == [("closure_order", "$.turns[3].parts[0]")]
     assert repair_closure(turns).turns == (ASK, turns[1], tool(result("a")), NEXT, turns[4])
-    assert changed(turns) == [ChangeKind.RESULT_MOVED]
+    assert change_kinds(turns) == [ChangeKind.RESULT_MOVED]
 
 
 def test_a_result_behind_the_users_text_is_moved_before_it() -> None:
@@ -144,7 +144,7 @@ def test_a_second_result_is_a_duplicate_and_the_first_one_stays() -> None:
 
     assert kinds(turns) == [("closure_duplicate", "$.turns[2].parts[1]")]
     assert repair_closure(turns).turns[2] == tool(result("a", "1"))
-    assert changed(turns) == [ChangeKind.DUPLICATE_DROPPED]
+    assert change_kinds(turns) == [ChangeKind.DUPLICATE_DROPPED]
 
 
 def test_z43_reused_ids_pair_by_position() -> None:
@@ -195,13 +195,18 @@ def test_z38_a_call_that_could_not_be_read_goes_back_as_an_object_with_its_error
 
     repaired = repair_closure(turns)
 
-    sent = repaired.turns[1].calls[0]
+    repaired_call = repaired.turns[1].calls[0]
     assert kinds(turns) == [("invalid_json", "$.turns[1].parts[1]")]
-    assert (sent.id, sent.name, sent.input, sent.raw) == ("a", "f", {}, "{}")
-    assert sent.repairs == ("broken_in_history",)
-    told = repaired.turns[2].results[0]
-    assert told.is_error
-    assert json.loads(told.content) == broken.as_error()
+    assert (repaired_call.id, repaired_call.name, repaired_call.input, repaired_call.raw) == (
+        "a",
+        "f",
+        {},
+        "{}",
+    )
+    assert repaired_call.repairs == ("broken_in_history",)
+    error_result = repaired.turns[2].results[0]
+    assert error_result.is_error
+    assert json.loads(error_result.content) == broken.as_error()
     assert [change.kind for change in repaired.changes] == [
         ChangeKind.BROKEN_CALL_CLOSED,
         ChangeKind.RESULT_SYNTHESISED,
@@ -221,7 +226,7 @@ def test_a_broken_call_without_a_name_goes_back_as_text() -> None:
     turns = [ASK, answer(BrokenCall("<tool_call>", "never closed")), NEXT]
 
     assert repair_closure(turns).turns[1] == answer(Text("<tool_call>"))
-    assert changed(turns) == [ChangeKind.BROKEN_CALL_AS_TEXT]
+    assert change_kinds(turns) == [ChangeKind.BROKEN_CALL_AS_TEXT]
 
 
 def test_text_and_calls_that_were_stored_apart_become_one_turn() -> None:
@@ -308,10 +313,10 @@ def test_repairing_again_changes_nothing(turns: list[Turn]) -> None:
     """Repair is idempotent."""
     once = repair_closure(turns)
 
-    again = repair_closure(once.turns)
+    twice = repair_closure(once.turns)
 
-    assert again.turns == once.turns
-    assert again.changes == ()
+    assert twice.turns == once.turns
+    assert twice.changes == ()
 
 
 @given(any_turns)

@@ -47,22 +47,22 @@ from tests.probes.history.vendor_answers import (
     reasoning_item,
 )
 from tests.probes.history.vendors import (
-    ASKED,
     CITY,
     EMPTY,
+    QUESTION,
     Vendor,
     answer_calls,
     ask,
     chat_messages,
     chat_tools,
     first_question,
-    reasoned,
+    reasoning_fields,
     send,
     two_questions,
 )
 
 FORCED: dict[str, JSON] = {"tool_choice": "required"}
-ALL = reasoned(*FOUR)
+ALL = reasoning_fields(*FOUR)
 # Only what was thought since the last question.
 CURRENT = [{}, {}, {}, ALL[3]]
 
@@ -155,9 +155,9 @@ def test_anthropic_gets_its_blocks_unchanged_and_results_in_one_message() -> Non
 )
 def test_anthropic_is_not_forced_while_it_thinks(thinking: JSON) -> None:
     """However thinking was asked for; without it the choice goes out."""
-    asked = replace(ASKED, options={"thinking": thinking})
+    question = replace(QUESTION, options={"thinking": thinking})
 
-    assert "tool_choice" not in send(two_questions(ANTHROPIC), ANTHROPIC, asked)
+    assert "tool_choice" not in send(two_questions(ANTHROPIC), ANTHROPIC, question)
     assert send(two_questions(ANTHROPIC), ANTHROPIC)["tool_choice"] == {"type": "any"}
     assert "tool_choice" not in send(two_questions(ANTHROPIC_BOUND), ANTHROPIC_BOUND)
 

@@ -94,10 +94,10 @@ def test_the_last_question_and_all_behind_it_stay(
 ) -> None:
     """Whatever the budget; and what stays are turns as they were, from behind."""
     trimmed = trim_turns(turns, budget, keep_system=keep_system).turns
-    kept = [turn for turn in trimmed if not (keep_system and turn.role is Role.SYSTEM)]
-    asked = [turn for turn in turns if not (keep_system and turn.role is Role.SYSTEM)]
+    remaining = [turn for turn in trimmed if not (keep_system and turn.role is Role.SYSTEM)]
+    before = [turn for turn in turns if not (keep_system and turn.role is Role.SYSTEM)]
 
-    assert kept == asked[len(asked) - len(kept) :]
+    assert remaining == before[len(before) - len(remaining) :]
     assert trimmed[len(trimmed) - (len(turns) - max(last_question(turns), 0)) :] == tuple(
         turns[max(last_question(turns), 0) :]
     )

@@ -41,20 +41,20 @@ from tests.probes.history.vendor_answers import (
     use,
 )
 from tests.probes.history.vendors import (
-    ASKED,
     OSLO,
     PARIS,
+    QUESTION,
     ROME,
     Vendor,
     answer_calls,
     ask,
-    called,
     chat,
     chat_messages,
     first_question,
     prepare,
-    reasoned,
+    reasoning_fields,
     send,
+    tool_call_entry,
     two_questions,
 )
 
@@ -85,9 +85,9 @@ def test_every_switch_is_closed_and_of_the_new_vendors_form(old: Vendor, new: Ve
     body = send(switched(old, new), new)
 
     accept(new.format, body)
-    read = new.adapter.read_request(body)
+    request = new.adapter.read_request(body)
     calls, results = wire_calls(new, body)
-    assert check_closure(read.turns) == []
+    assert check_closure(request.turns) == []
     assert [(call.name, dict(call.input)) for call in calls] == [
         ("weather", json.loads(PARIS)),
         ("weather", json.loads(ROME)),
@@ -114,9 +114,9 @@ def test_no_switch_invents_reasoning(old: Vendor, new: Vendor) -> None:
     """Whatever the endpoint reads as reasoning was said, to the letter, in that turn."""
     conversation = switched(old, new)
 
-    read = new.adapter.read_request(send(conversation, new)).turns
+    request = new.adapter.read_request(send(conversation, new)).turns
 
-    assert _thoughts(read, len(FOUR)) <= _thoughts(conversation.turns, len(FOUR))
+    assert _thoughts(request, len(FOUR)) <= _thoughts(conversation.turns, len(FOUR))
 
 
 def _thoughts(turns: Sequence[Any], count: int) -> set[tuple[int, str]]:
@@ -148,7 +148,7 @@ def test_from_claude_to_deepseek_thoughts_go_on_as_text() -> None:
 
     body = send(conversation, DEEPSEEK)
 
-    assert body["messages"] == chat_messages(ids, reasoned(*FOUR))
+    assert body["messages"] == chat_messages(ids, reasoning_fields(*FOUR))
     assert "thinking" not in body
 
 
@@ -271,7 +271,7 @@ def test_from_deepseek_to_ollama_results_follow_the_calls() -> None:
 def test_fields_of_another_vendor_of_the_same_format_stay_behind() -> None:
     """A signature in an OpenAI-shaped call is as foreign as one in Gemini's own format."""
     google: JSON = {"google": {"thought_signature": "SIG"}}
-    calls: JSON = [called("a", "weather", PARIS, extra_content=google)]
+    calls: JSON = [tool_call_entry("a", "weather", PARIS, extra_content=google)]
     relay = Vendor("plain", "openai", chat({"content": None, "tool_calls": calls}))
     conversation = Conversation()
     conversation.add_user("Weather in Paris?")
@@ -289,19 +289,19 @@ def test_fields_of_another_vendor_of_the_same_format_stay_behind() -> None:
 def test_content_parts_that_only_one_vendor_writes_stay_behind() -> None:
     """A thinking part in Mistral's content is no content elsewhere."""
     thought: JSON = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
-    said: JSON = [thought, {"type": "text", "text": "Yes."}]
+    content: JSON = [thought, {"type": "text", "text": "Yes."}]
     conversation = Conversation()
     conversation.add_user("Is it?")
-    ask(MISTRAL, conversation, chat({"content": said})[0])
+    ask(MISTRAL, conversation, chat({"content": content})[0])
     conversation.add_user("Sure?")
 
-    assert send(conversation, MISTRAL)["messages"][1]["content"] == said
+    assert send(conversation, MISTRAL)["messages"][1]["content"] == content
     assert send(conversation, OPENAI)["messages"][1]["content"] == "Yes."
 
 
 def test_white_space_before_calls_is_not_sent_to_claude() -> None:
     """Open models write it, and Claude refuses a text without a visible character."""
-    calls: JSON = [called("a", "weather", PARIS)]
+    calls: JSON = [tool_call_entry("a", "weather", PARIS)]
     answers = chat({"content": "\n\n", "tool_calls": calls, "reasoning_content": "Hm."})
     conversation = Conversation()
     conversation.add_user("Weather in Paris?")
@@ -318,7 +318,7 @@ def test_white_space_before_calls_is_not_sent_to_claude() -> None:
 def test_ids_that_are_too_long_are_minted_anew(new: Vendor, longest: int) -> None:
     """OpenAI refuses them; call and result still belong together."""
     ids = [f"codex_mcp__{'x' * 60}__{number}" for number in range(4)]
-    calls: JSON = [called(id_, "weather", PARIS) for id_ in ids]
+    calls: JSON = [tool_call_entry(id_, "weather", PARIS) for id_ in ids]
     conversation = Conversation()
     conversation.add_user("Weather in Paris?")
     ask(QWEN, conversation, chat({"content": None, "tool_calls": calls})[0])
@@ -326,8 +326,8 @@ def test_ids_that_are_too_long_are_minted_anew(new: Vendor, longest: int) -> Non
 
     sent_calls, results = wire_calls(new, send(conversation, new))
 
-    said = {result.call_id: result.content for result in results}
-    assert [said[call.id] for call in sent_calls] == ["0", "1", "2", "3"]
+    content = {result.call_id: result.content for result in results}
+    assert [content[call.id] for call in sent_calls] == ["0", "1", "2", "3"]
     assert all(len(call.id) <= longest for call in sent_calls)
 
 
@@ -364,4 +364,4 @@ def test_one_conversation_through_five_vendors_and_storage() -> None:
         accept(vendor.format, body)
         assert len({call.id for call in calls}) == 10
         assert {call.id for call in calls} == {result.call_id for result in results}
-        assert body == send(conversation, vendor, ASKED)
+        assert body == send(conversation, vendor, QUESTION)

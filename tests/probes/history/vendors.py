@@ -24,7 +24,7 @@ CITY: dict[str, JSON] = {
 EMPTY: dict[str, JSON] = {"type": "object", "properties": {}}
 WEATHER = ToolSpec("weather", "Weather of a city.", CITY)
 CLOCK = ToolSpec("clock", "The time.", None)
-ASKED = ModelCall("m", (), (WEATHER, CLOCK), 64, tool_choice=REQUIRED)
+QUESTION = ModelCall("m", (), (WEATHER, CLOCK), 64, tool_choice=REQUIRED)
 PARIS, ROME, OSLO = ('{"city": "Pâris"}', '{"city": "Rome"}', '{"city": "Oslo"}')
 
 
@@ -54,8 +54,8 @@ def ask(vendor: Vendor, conversation: Conversation, answer: JSON) -> None:
 def answer_calls(conversation: Conversation, *contents: str) -> None:
     """Results for all waiting calls, the last first; what begins with `!` is an error."""
     results = [
-        ToolResult(call.id, said.removeprefix("!"), said.startswith("!"), call.name)
-        for call, said in zip(conversation.pending, contents, strict=True)
+        ToolResult(call.id, content.removeprefix("!"), content.startswith("!"), call.name)
+        for call, content in zip(conversation.pending, contents, strict=True)
     ]
     conversation.add_results(results[::-1])
 
@@ -83,17 +83,17 @@ def two_questions(vendor: Vendor) -> Conversation:
 
 
 def prepare(
-    conversation: Conversation, vendor: Vendor, asked: ModelCall = ASKED, **how: Any
+    conversation: Conversation, vendor: Vendor, question: ModelCall = QUESTION, **how: Any
 ) -> PreparedCall:
     sending = SendOptions(vendor.dialect, vendor.dialect_name, **how)
-    return conversation.to_call(asked, sending)
+    return conversation.to_call(question, sending)
 
 
 def send(
-    conversation: Conversation, vendor: Vendor, asked: ModelCall = ASKED, **how: Any
+    conversation: Conversation, vendor: Vendor, question: ModelCall = QUESTION, **how: Any
 ) -> dict[str, Any]:
     """The body that goes out, as the endpoint decodes it."""
-    prepared = prepare(conversation, vendor, asked, **how)
+    prepared = prepare(conversation, vendor, question, **how)
     body = vendor.adapter.write_request(prepared.call)
     decoded: dict[str, Any] = json.loads(json.dumps(body))
     return decoded
@@ -122,23 +122,26 @@ def chat(*messages: Mapping[str, JSON]) -> tuple[JSON, ...]:
     )
 
 
-def called(id_: str, name: str, arguments: str, **more: JSON) -> dict[str, JSON]:
+def tool_call_entry(id_: str, name: str, arguments: str, **more: JSON) -> dict[str, JSON]:
     function: dict[str, JSON] = {"name": name, "arguments": arguments}
     return {"id": id_, "type": "function", "function": function, **more}
 
 
 def chat_answers(ids: Sequence[str], thoughts: Sequence[Mapping[str, JSON]]) -> tuple[JSON, ...]:
     """The four answers of a vendor that differs only in its ids and its reasoning."""
-    first: JSON = [called(ids[0], "weather", PARIS), called(ids[1], "weather", ROME)]
+    first: JSON = [
+        tool_call_entry(ids[0], "weather", PARIS),
+        tool_call_entry(ids[1], "weather", ROME),
+    ]
     return chat(
         {"content": "I look.", "tool_calls": first, **thoughts[0]},
-        {"content": None, "tool_calls": [called(ids[2], "clock", "")], **thoughts[1]},
+        {"content": None, "tool_calls": [tool_call_entry(ids[2], "clock", "")], **thoughts[1]},
         {"content": "18 at noon.", **thoughts[2]},
-        {"content": "", "tool_calls": [called(ids[3], "weather", OSLO)], **thoughts[3]},
+        {"content": "", "tool_calls": [tool_call_entry(ids[3], "weather", OSLO)], **thoughts[3]},
     )
 
 
-def reasoned(*texts: str | None, name: str = "reasoning_content") -> list[dict[str, JSON]]:
+def reasoning_fields(*texts: str | None, name: str = "reasoning_content") -> list[dict[str, JSON]]:
     """A reasoning field for each answer; None where the answer has none."""
     return [{} if text is None else {name: text} for text in texts]
 
@@ -147,7 +150,10 @@ def chat_messages(
     ids: Sequence[str], thoughts: Sequence[Mapping[str, JSON]]
 ) -> list[dict[str, JSON]]:
     """The talk as Chat Completions demands it, whoever serves it."""
-    first: JSON = [called(ids[0], "weather", PARIS), called(ids[1], "weather", ROME)]
+    first: JSON = [
+        tool_call_entry(ids[0], "weather", PARIS),
+        tool_call_entry(ids[1], "weather", ROME),
+    ]
     return [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "Weather in Paris and Rome?"},
@@ -157,7 +163,7 @@ def chat_messages(
         {
             "role": "assistant",
             "content": None,
-            "tool_calls": [called(ids[2], "clock", "{}")],
+            "tool_calls": [tool_call_entry(ids[2], "clock", "{}")],
             **thoughts[1],
         },
         {"role": "tool", "tool_call_id": ids[2], "content": "noon"},
@@ -166,7 +172,7 @@ def chat_messages(
         {
             "role": "assistant",
             "content": "",
-            "tool_calls": [called(ids[3], "weather", OSLO)],
+            "tool_calls": [tool_call_entry(ids[3], "weather", OSLO)],
             **thoughts[3],
         },
         {"role": "tool", "tool_call_id": ids[3], "content": "7"},

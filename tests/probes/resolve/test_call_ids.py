@@ -54,11 +54,11 @@ def test_z43_reused_ids_pair_by_position() -> None:
     """Each call goes out under its own id and its result follows it."""
     walk = IdMap(RULES["any"]).walk()
 
-    sent = [walk.call("call_0", "f"), walk.result("call_0")]
-    sent += [walk.call("call_0", "f"), walk.call("call_0", "g")]
-    sent += [walk.result("call_0"), walk.result("call_0"), walk.result("call_0")]
+    wire_ids = [walk.call("call_0", "f"), walk.result("call_0")]
+    wire_ids += [walk.call("call_0", "f"), walk.call("call_0", "g")]
+    wire_ids += [walk.result("call_0"), walk.result("call_0"), walk.result("call_0")]
 
-    assert sent == [
+    assert wire_ids == [
         "call_0",
         "call_0",
         "call_0_dup1",
@@ -106,9 +106,9 @@ def test_wire_ids_are_distinct_valid_and_lead_back(rule: str, calls: list[tuple[
     ids = IdMap(RULES[rule])
     walk = ids.walk()
 
-    sent = [walk.call(id, name) for id, name in calls]
+    wire_ids = [walk.call(id, name) for id, name in calls]
     stored = IdMap.from_json(json.loads(json.dumps(ids.as_json())))
 
-    assert len(set(sent)) == len(sent)
-    assert all(RULES[rule].accepts(wire) for wire in sent)
-    assert [stored.ours(wire) for wire in sent] == [id for id, _ in calls]
+    assert len(set(wire_ids)) == len(wire_ids)
+    assert all(RULES[rule].accepts(wire) for wire in wire_ids)
+    assert [stored.ours(wire) for wire in wire_ids] == [id for id, _ in calls]

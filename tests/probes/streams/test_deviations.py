@@ -10,14 +10,22 @@ import pytest
 from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
 from probes.adapters.openai_responses.adapter import OpenAIResponsesAdapter
 from probes.messages import Reply, Stop, Text
-from tests.probes.adapters.openai_bodies import DONE, calls, chunk, named, names, piece, read
+from tests.probes.adapters.openai_bodies import (
+    DONE,
+    calls,
+    chunk,
+    deviation_names,
+    named_events,
+    piece,
+    read_reply,
+)
 
 CHAT = OpenAIChatAdapter()
 ENDING = chunk(finish="tool_calls") + DONE
 
 
 def read_calls(wire: bytes) -> list[tuple[str, str, str]]:
-    return outline(read(CHAT, wire + ENDING))
+    return outline(read_reply(CHAT, wire + ENDING))
 
 
 def outline(reply: Reply) -> list[tuple[str, str, str]]:
@@ -61,10 +69,12 @@ def test_d9_z20_a_known_id_leads_to_its_call_though_the_index_drifts() -> None:
 
 def test_d11_an_event_named_error_is_one_whatever_its_body_says() -> None:
     """The name counts where the body has none of the usual envelopes."""
-    reply = read(CHAT, chunk({"content": "Hi"}) + b'event: error\ndata: {"why": "no"}\n\n' + DONE)
+    reply = read_reply(
+        CHAT, chunk({"content": "Hi"}) + b'event: error\ndata: {"why": "no"}\n\n' + DONE
+    )
 
     assert reply.stop is Stop.ERROR
-    assert "error_in_stream" in names(reply)
+    assert "error_in_stream" in deviation_names(reply)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 0])
@@ -74,10 +84,10 @@ def test_d14_an_event_of_several_crlf_lines_is_one_event(size: int) -> None:
     lines = [f"data: {line}" for line in body.splitlines()]
     wire = "\r\n".join([*lines, "", ""]).encode() + chunk(finish="stop") + DONE
 
-    reply = read(CHAT, wire, size)
+    reply = read_reply(CHAT, wire, size)
 
     assert reply.parts == (Text("Hi"),)
-    assert names(reply) == []
+    assert deviation_names(reply) == []
 
 
 def test_z23_a_finished_item_counts_where_deltas_lost_a_piece_and_nothing_else_is_told() -> None:
@@ -95,4 +105,6 @@ def test_z23_a_finished_item_counts_where_deltas_lost_a_piece_and_nothing_else_i
         {"type": "response.completed", "response": {"id": "r", "status": "completed"}},
     ]
 
-    assert outline(read(OpenAIResponsesAdapter(), named(events))) == [("x", "f", '{"a":1}')]
+    assert outline(read_reply(OpenAIResponsesAdapter(), named_events(events))) == [
+        ("x", "f", '{"a":1}')
+    ]

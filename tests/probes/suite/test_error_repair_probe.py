@@ -9,7 +9,15 @@ from probes.messages import BrokenCall, Reply, Role, Stop
 from probes.outcomes import FindingKind
 from probes.suite.base import DrawnValues
 from probes.suite.error_repair_probe import ERROR, ERROR_REPAIR, MAX_TRIES
-from tests.probes.suite.script_player import Said, call, calls, play, prose, refusal, thought
+from tests.probes.suite.script_player import (
+    ScriptedAnswer,
+    call,
+    calls,
+    play,
+    prose,
+    refusal,
+    thought,
+)
 
 LEAKED = "leaked_call"
 DRAWN = DrawnValues({"path": "/data/amber/cedar-1.txt"})
@@ -58,11 +66,11 @@ def test_a_correction_that_breaks_the_schema_is_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [prose("I am sorry."), Reply((), Stop.END), Reply((thought(),), Stop.END)]
+    "reply", [prose("I am sorry."), Reply((), Stop.END), Reply((thought(),), Stop.END)]
 )
-def test_an_end_without_a_call_repairs_nothing(said: Reply) -> None:
+def test_an_end_without_a_call_repairs_nothing(reply: Reply) -> None:
     """Giving up is no correction and ends the script; it is no failure to read a call."""
-    played = play(ERROR_REPAIR, DRAWN, WRONG, said)
+    played = play(ERROR_REPAIR, DRAWN, WRONG, reply)
 
     assert played.kinds == ["not_repaired"]
     assert (played.facts["tries"], played.trials["repair_success"]) == (None, [False])
@@ -70,15 +78,15 @@ def test_an_end_without_a_call_repairs_nothing(said: Reply) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"),
+    ("reply", "kind"),
     [
         (Reply((BrokenCall("{", "bad"),), Stop.TOOL_CALLS), "invalid_json"),
         (prose('<tool_call>{"name": "probe_fail_once", "arguments": {}}</tool_call>'), LEAKED),
     ],
 )
-def test_a_lost_call_after_an_error_is_a_failure_to_read(said: Reply, kind: str) -> None:
+def test_a_lost_call_after_an_error_is_a_failure_to_read(reply: Reply, kind: str) -> None:
     """A broken call and markup of one are traces of a call that did not arrive."""
-    played = play(ERROR_REPAIR, DRAWN, WRONG, said)
+    played = play(ERROR_REPAIR, DRAWN, WRONG, reply)
 
     assert played.kinds == [kind, "not_repaired"]
     assert played.trials["parse_success"] == [True, False]
@@ -122,17 +130,17 @@ def test_one_wrong_call_beside_a_right_one_is_not_repaired() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "outcome", "closed"),
+    ("reply", "outcome", "closed"),
     [
         (refusal(FindingKind.CLOSURE_ORPHAN), "fail", [False]),
         (refusal(FindingKind.PROVIDER_ERROR), "void", None),
     ],
 )
 def test_a_refused_error_result_is_no_trial_of_repair(
-    said: Said, outcome: str, closed: list[bool] | None
+    reply: ScriptedAnswer, outcome: str, closed: list[bool] | None
 ) -> None:
     """The model never saw the error."""
-    played = play(ERROR_REPAIR, DRAWN, WRONG, said)
+    played = play(ERROR_REPAIR, DRAWN, WRONG, reply)
 
     assert played.outcome == outcome
     assert played.trials.get("closure_error") == closed
@@ -143,5 +151,5 @@ def test_a_refused_error_result_is_no_trial_of_repair(
 def test_drawn_paths_are_wrong_until_corrected() -> None:
     """Every drawn path breaks the rule that the error tells."""
     for seed in range(50):
-        drawn = ERROR_REPAIR.draw(random.Random(seed))
-        assert not str(drawn.values["path"]).startswith("/safe/")
+        values = ERROR_REPAIR.draw(random.Random(seed))
+        assert not str(values.values["path"]).startswith("/safe/")

@@ -20,14 +20,14 @@ ADD = call("probe_add", {"a": 1, "b": 2})
 def test_the_text_asked_for_passes(probe: NoCallProbe) -> None:
     """Every drawn text passes when it comes back, tags and all, and no metric is touched."""
     for seed in range(30):
-        drawn = probe.draw(random.Random(seed))
-        played = play(probe, drawn, prose(str(drawn.values["text"])))
+        values = probe.draw(random.Random(seed))
+        played = play(probe, values, prose(str(values.values["text"])))
 
         assert (played.outcome, played.kinds, played.trials) == ("pass", [], {})
 
 
 @pytest.mark.parametrize(
-    ("said", "kinds"),
+    ("reply", "kinds"),
     [
         (calls(Text(TEXT), ADD), ["extra_call"]),
         (calls(ADD), ["extra_call", "wrong_value"]),
@@ -39,9 +39,9 @@ def test_the_text_asked_for_passes(probe: NoCallProbe) -> None:
         (Reply((thought(TEXT),), Stop.END), ["wrong_value"]),
     ],
 )
-def test_a_call_or_a_damaged_text_fails(said: Reply, kinds: list[str]) -> None:
+def test_a_call_or_a_damaged_text_fails(reply: Reply, kinds: list[str]) -> None:
     """A call on the wire, broken or in the text is one too many; a text may not lose a letter."""
-    played = play(NO_CALL_WANTED, DRAWN, said)
+    played = play(NO_CALL_WANTED, DRAWN, reply)
 
     assert (played.outcome, played.kinds) == ("fail", kinds)
 

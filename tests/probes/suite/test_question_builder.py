@@ -15,11 +15,15 @@ def test_a_question_carries_the_endpoints_model_options_and_room_to_think() -> N
     """What the operator set and what the suite decides go out together."""
     builder = replace(OPENAI, options={"temperature": 0})
 
-    asked = builder.call(start_conversation("Hi."), (PROBE_ECHO,), parallel=False, stream=True)
+    question = builder.call(start_conversation("Hi."), (PROBE_ECHO,), parallel=False, stream=True)
 
-    assert (asked.model, asked.options, asked.max_tokens) == ("m", {"temperature": 0}, MAX_TOKENS)
-    assert (asked.parallel, asked.stream, asked.tools) == (False, True, (PROBE_ECHO,))
-    assert asked.turns == (Turn(Role.USER, (Text("Hi."),)),)
+    assert (question.model, question.options, question.max_tokens) == (
+        "m",
+        {"temperature": 0},
+        MAX_TOKENS,
+    )
+    assert (question.parallel, question.stream, question.tools) == (False, True, (PROBE_ECHO,))
+    assert question.turns == (Turn(Role.USER, (Text("Hi."),)),)
 
 
 def test_a_raw_question_sends_a_broken_history_as_it_is() -> None:

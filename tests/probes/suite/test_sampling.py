@@ -20,7 +20,7 @@ PASS, FAIL, VOID = Outcome.PASS, Outcome.FAIL, Outcome.VOID
 ROOM = 10_000
 
 
-def made(probe: str, *outcomes: Outcome) -> list[Attempt]:
+def attempts_of(probe: str, *outcomes: Outcome) -> list[Attempt]:
     return [
         Attempt(probe, trial, outcome, (), (), Evidence(), datetime.now(UTC))
         for trial, outcome in enumerate(outcomes, 1)
@@ -31,9 +31,9 @@ def test_a_plan_costs_what_its_probes_ask_at_most() -> None:
     """Requests are those of the probes; tokens are the ceiling of each request."""
     trials = [Trial("format", 1), Trial("round_trip", 1), Trial("round_trip", 2)]
 
-    asked = PROBES["format"].requests + 2 * PROBES["round_trip"].requests
-    assert estimate_price(trials).requests == asked
-    assert estimate_price(trials).tokens == asked * (MAX_TOKENS + MAX_PROMPT_TOKENS)
+    requests = PROBES["format"].requests + 2 * PROBES["round_trip"].requests
+    assert estimate_price(trials).requests == requests
+    assert estimate_price(trials).tokens == requests * (MAX_TOKENS + MAX_PROMPT_TOKENS)
     assert estimate_price([]).requests == 0
 
 
@@ -59,20 +59,20 @@ def test_an_unknown_suite_is_refused_with_those_there_are() -> None:
 )
 def test_a_clear_answer_is_not_asked_for_again(outcomes: tuple[Outcome, ...]) -> None:
     """All alike is clear; void is no answer and makes nothing unclear."""
-    assert further_trials(made("format", *outcomes), ROOM) == ()
+    assert further_trials(attempts_of("format", *outcomes), ROOM) == ()
 
 
 def test_an_unclear_answer_is_asked_for_as_often_again() -> None:
     """Only the probe whose verdicts differ, numbered on from its last trial."""
-    attempts = made("format", PASS, FAIL, PASS) + made("streaming", PASS, PASS)
+    attempts = attempts_of("format", PASS, FAIL, PASS) + attempts_of("streaming", PASS, PASS)
 
     assert further_trials(attempts, ROOM) == tuple(Trial("format", n) for n in (4, 5, 6))
 
 
 def test_no_probe_is_asked_without_end() -> None:
     """Doubling stops at a bound."""
-    many = made("format", *[PASS, FAIL] * (MAX_SAMPLES // 2 - 1))
-    full = made("format", *[PASS, FAIL] * (MAX_SAMPLES // 2))
+    many = attempts_of("format", *[PASS, FAIL] * (MAX_SAMPLES // 2 - 1))
+    full = attempts_of("format", *[PASS, FAIL] * (MAX_SAMPLES // 2))
 
     assert [t.trial for t in further_trials(many, ROOM)] == [MAX_SAMPLES - 1, MAX_SAMPLES]
     assert further_trials(full, ROOM) == ()
@@ -80,7 +80,7 @@ def test_no_probe_is_asked_without_end() -> None:
 
 def test_more_samples_stay_within_the_room_that_is_left() -> None:
     """The last trial that still fits is the last; none is begun without room."""
-    attempts = made("round_trip", PASS, FAIL, PASS)
+    attempts = attempts_of("round_trip", PASS, FAIL, PASS)
     each = PROBES["round_trip"].requests
 
     assert len(further_trials(attempts, 2 * each)) == 2

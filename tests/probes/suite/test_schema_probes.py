@@ -24,12 +24,12 @@ from probes.suite.tools import PROBE_ORDER, PROBE_ORDER_LINE
 from tests.probes.suite.script_player import (
     OPENAI,
     Played,
-    Said,
+    ScriptedAnswer,
     by_label,
     call,
     calls,
     play,
-    play_with,
+    play_by_question,
     prose,
     refusal,
 )
@@ -51,15 +51,15 @@ FLAT = (SCHEMA_TYPES, SCHEMA_UNION, NO_ARGUMENTS, HOSTILE_TEXT)
 def test_the_drawn_arguments_pass_and_fit_their_schema(probe: SchemaProbe) -> None:
     """What is asked for is what the schema allows, and a model that gives it passes."""
     for seed in range(50):
-        drawn = probe.draw(random.Random(seed))
-        played = play(probe, drawn, calls(call(probe.tool.name, drawn.values)))
+        values = probe.draw(random.Random(seed))
+        played = play(probe, values, calls(call(probe.tool.name, values.values)))
 
-        assert validate_arguments(probe.tool.schema or {}, drawn.values) == ()
+        assert validate_arguments(probe.tool.schema or {}, values.values) == ()
         assert (played.outcome, played.facts["fits"]) == ("pass", True)
 
 
 @pytest.mark.parametrize(
-    ("probe", "values", "given", "kind"),
+    ("probe", "values", "arguments", "kind"),
     [
         (SCHEMA_TYPES, SETTINGS, {**SETTINGS, "count": "7"}, "schema_mismatch"),
         (SCHEMA_TYPES, SETTINGS, {**SETTINGS, "enabled": "true"}, "schema_mismatch"),
@@ -78,10 +78,10 @@ def test_the_drawn_arguments_pass_and_fit_their_schema(probe: SchemaProbe) -> No
     ],
 )
 def test_another_type_or_value_fails_and_does_not_fit(
-    probe: SchemaProbe, values: dict[str, Any], given: dict[str, Any], kind: str
+    probe: SchemaProbe, values: dict[str, Any], arguments: dict[str, Any], kind: str
 ) -> None:
     """A near miss is a miss, and the profile hears of it."""
-    played = play(probe, DrawnValues(values), calls(call(probe.tool.name, given)))
+    played = play(probe, DrawnValues(values), calls(call(probe.tool.name, arguments)))
 
     assert (played.outcome, played.kinds) == ("fail", [kind])
     assert played.facts["fits"] is False
@@ -105,15 +105,15 @@ def test_a_leaked_call_with_the_right_values_fits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"),
+    ("reply", "kind"),
     [
         (calls(call("probe_settings", SETTINGS), call("probe_settings", SETTINGS)), "extra_call"),
         (calls(Text(LEAKED), call("probe_settings", SETTINGS)), "leaked_call"),
     ],
 )
-def test_a_second_copy_of_the_right_call_fails_and_fits(said: Reply, kind: str) -> None:
+def test_a_second_copy_of_the_right_call_fails_and_fits(reply: Reply, kind: str) -> None:
     """One too many, on the wire or in the text, says nothing about types."""
-    played = play(SCHEMA_TYPES, DrawnValues(SETTINGS), said)
+    played = play(SCHEMA_TYPES, DrawnValues(SETTINGS), reply)
 
     assert (played.outcome, played.kinds) == ("fail", [kind])
     assert played.facts["fits"] is True
@@ -121,16 +121,16 @@ def test_a_second_copy_of_the_right_call_fails_and_fits(said: Reply, kind: str) 
 
 def test_the_question_shows_the_arguments_as_json() -> None:
     """The model sees every type spelled out; a tool without arguments is asked for in words."""
-    assert json.dumps(SETTINGS) in asked(SCHEMA_TYPES, SETTINGS)
-    assert "takes no arguments" in asked(NO_ARGUMENTS, {})
+    assert json.dumps(SETTINGS) in prompt_of(SCHEMA_TYPES, SETTINGS)
+    assert "takes no arguments" in prompt_of(NO_ARGUMENTS, {})
 
 
 def test_every_hostile_text_is_drawn_some_time() -> None:
     """No trap is in the list for show."""
-    drawn = {str(HOSTILE_TEXT.draw(random.Random(seed)).values["message"]) for seed in range(200)}
+    values = {str(HOSTILE_TEXT.draw(random.Random(seed)).values["message"]) for seed in range(200)}
     beginnings = {text.format("\0").split("\0")[0] for text in HOSTILE}
 
-    assert all(any(start in text for text in drawn) for start in beginnings)
+    assert all(any(start in text for text in values) for start in beginnings)
 
 
 ORDER: dict[str, JSON] = {
@@ -142,9 +142,9 @@ FULL = calls(call("probe_order", ORDER))
 SIMPLE = calls(call("probe_order_line", LINE))
 
 
-def nested(full: Said, simple: Said = SIMPLE) -> Played:
+def nested(full: ScriptedAnswer, simple: ScriptedAnswer = SIMPLE) -> Played:
     labels = {"nested schema": full, "flat schema": simple}
-    return play_with(SCHEMA_NESTED, DrawnValues(ORDER), by_label(labels))
+    return play_by_question(SCHEMA_NESTED, DrawnValues(ORDER), by_label(labels))
 
 
 def test_objects_in_objects_pass_and_both_branches_are_asked_at_once() -> None:
@@ -159,16 +159,16 @@ def test_objects_in_objects_pass_and_both_branches_are_asked_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "kind"),
+    ("arguments", "kind"),
     [
         ({**ORDER, "customer": '{"name": "amber 1", "member": true}'}, "schema_mismatch"),
         ({**ORDER, "items": [{"sku": "cedar-1", "quantity": 2}]}, "wrong_value"),
         ({"customer": ORDER["customer"]}, "schema_mismatch"),
     ],
 )
-def test_nested_values_that_come_otherwise_fail(given: Mapping[str, JSON], kind: str) -> None:
+def test_nested_values_that_come_otherwise_fail(arguments: Mapping[str, JSON], kind: str) -> None:
     """Text for an object and a shorter list are seen; the flat branch is a fact of its own."""
-    played = nested(calls(call("probe_order", given)))
+    played = nested(calls(call("probe_order", arguments)))
 
     assert (played.outcome, played.kinds) == ("fail", [kind])
     assert (played.facts["fits"], played.facts["simplified"]) == (False, True)
@@ -183,7 +183,9 @@ def test_nested_values_that_come_otherwise_fail(given: Mapping[str, JSON], kind:
         (refusal(FindingKind.PROVIDER_ERROR), None),
     ],
 )
-def test_the_flat_branch_is_a_fact_and_never_the_verdict(simple: Said, fact: bool | None) -> None:
+def test_the_flat_branch_is_a_fact_and_never_the_verdict(
+    simple: ScriptedAnswer, fact: bool | None
+) -> None:
     """Whether simplifying helps is told beside what the full schema does."""
     played = nested(FULL, simple)
 
@@ -211,11 +213,11 @@ def test_a_nested_question_in_prose_proves_nothing() -> None:
 def test_drawn_orders_fit_both_schemas() -> None:
     """The flat line is the order's first, so both branches ask for the same facts."""
     for seed in range(50):
-        drawn = SCHEMA_NESTED.draw(random.Random(seed))
-        assert validate_arguments(PROBE_ORDER.schema or {}, drawn.values) == ()
+        values = SCHEMA_NESTED.draw(random.Random(seed))
+        assert validate_arguments(PROBE_ORDER.schema or {}, values.values) == ()
 
 
-def asked(probe: Probe, values: dict[str, JSON]) -> str:
+def prompt_of(probe: Probe, values: dict[str, JSON]) -> str:
     (question,) = next(probe.script(DrawnValues(values), OPENAI))
     part = question.call.turns[0].parts[0]
     assert isinstance(part, Text)
@@ -224,6 +226,6 @@ def asked(probe: Probe, values: dict[str, JSON]) -> str:
 
 def test_a_reply_of_the_wrong_tool_is_unfit() -> None:
     """A tool that was not offered is no way to pass."""
-    said: Reply = calls(call("probe_now", {}))
+    reply: Reply = calls(call("probe_now", {}))
 
-    assert play(SCHEMA_TYPES, DrawnValues(SETTINGS), said).kinds == ["unknown_tool"]
+    assert play(SCHEMA_TYPES, DrawnValues(SETTINGS), reply).kinds == ["unknown_tool"]

@@ -8,11 +8,11 @@ from probes.suite.base import DrawnValues
 from probes.suite.streaming_probe import STREAMING
 from tests.probes.suite.script_player import (
     Played,
-    Said,
+    ScriptedAnswer,
     by_label,
     call,
     calls,
-    play_with,
+    play_by_question,
     prose,
     refusal,
 )
@@ -24,8 +24,8 @@ SECOND = call("probe_add", {"a": 1, "b": 2}, "c2")
 BOTH = calls(FIRST, SECOND)
 
 
-def streaming(whole: Said, streamed: Said) -> Played:
-    return play_with(STREAMING, DRAWN, by_label({"whole": whole, "streamed": streamed}))
+def streaming(whole: ScriptedAnswer, streamed: ScriptedAnswer) -> Played:
+    return play_by_question(STREAMING, DRAWN, by_label({"whole": whole, "streamed": streamed}))
 
 
 @pytest.mark.parametrize(

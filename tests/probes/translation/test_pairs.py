@@ -87,11 +87,11 @@ def speaking(reply: Reply, adapter: Adapter) -> Reply:
 def facts(turns: Iterable[Turn], lost: set[LossKind]) -> list[object]:
     """What a conversation says, without the names that formats give to things."""
     order: dict[str, int] = {}
-    found: list[object] = []
+    collected: list[object] = []
     for turn in turns:
         for part in turn.parts:
-            found.append(_fact(turn.role, part, order, lost))
-    return found
+            collected.append(_fact(turn.role, part, order, lost))
+    return collected
 
 
 def _fact(role: Role, part: Part, order: dict[str, int], lost: set[LossKind]) -> object:
@@ -130,8 +130,8 @@ def received(adapter: Adapter, call: ModelCall) -> ModelCall:
 
 def carry_reply(reply: Reply, client: Adapter, endpoint: Adapter) -> Reply:
     """An answer on its way back, as the client reads it."""
-    given = endpoint.read_reply(json.loads(json.dumps(endpoint.write_reply(reply))))
-    return client.read_reply(json.loads(json.dumps(client.write_reply(given))))
+    sent_reply = endpoint.read_reply(json.loads(json.dumps(endpoint.write_reply(reply))))
+    return client.read_reply(json.loads(json.dumps(client.write_reply(sent_reply))))
 
 
 def carry_stream(reply: Reply, client: Adapter, endpoint: Adapter, size: int) -> Reply:
@@ -148,7 +148,7 @@ def carry_stream(reply: Reply, client: Adapter, endpoint: Adapter, size: int) ->
     return last.reply
 
 
-def said(reply: Reply) -> tuple[object, ...]:
+def reply_facts(reply: Reply) -> tuple[object, ...]:
     return (*facts([reply.as_turn()], set()), reply.stop)
 
 
@@ -181,10 +181,10 @@ def test_the_client_hears_all_that_the_endpoint_said(client: str, endpoint: str)
     here, there = FORMATS[client], FORMATS[endpoint]
 
     for _, reply in three_steps(there):
-        heard = carry_reply(reply, here, there)
+        received_reply = carry_reply(reply, here, there)
 
-        assert said(heard) == said(reply)
-        assert (heard.usage.input_tokens, heard.usage.output_tokens) == (
+        assert reply_facts(received_reply) == reply_facts(reply)
+        assert (received_reply.usage.input_tokens, received_reply.usage.output_tokens) == (
             reply.usage.input_tokens,
             reply.usage.output_tokens,
         )
@@ -199,4 +199,4 @@ def test_the_client_hears_the_same_when_it_is_streamed(
     here, there = FORMATS[client], FORMATS[endpoint]
 
     for _, reply in three_steps(there):
-        assert said(carry_stream(reply, here, there, size)) == said(reply)
+        assert reply_facts(carry_stream(reply, here, there, size)) == reply_facts(reply)
