@@ -51,7 +51,7 @@ def test_empty_arguments_are_an_empty_object() -> None:
     ],
 )
 def test_arguments_that_are_not_a_json_object_say_why(text: str, error: str) -> None:
-    """Broken arguments come back as a sentence, never as an exception."""
+    """Invalid arguments give a sentence, never an exception."""
     arguments = read_arguments(text)
 
     assert arguments.value is None
@@ -66,7 +66,7 @@ def test_brackets_inside_strings_are_not_depth() -> None:
 
 
 def test_duplicate_keys_are_reported_with_the_last_value() -> None:
-    """A key given twice is readable but never goes unnoticed."""
+    """A duplicate key is readable but reported."""
     arguments = read_arguments('{"a": 1, "b": {"c": 1, "c": 2}, "a": 3}')
 
     assert arguments == Arguments({"a": 3, "b": {"c": 2}}, duplicate_keys=("c", "a"))
@@ -107,11 +107,11 @@ def test_schema_findings_carry_the_path() -> None:
 
 
 def test_valid_arguments_have_no_findings() -> None:
-    """A call that fits its schema is clean."""
+    """A valid call has no findings."""
     assert validate_arguments(SCHEMA, {"a": [1, 2]}) == ()
 
 
 def test_a_schema_never_fetches_anything() -> None:
-    """A remote reference is refused instead of being looked up."""
+    """A remote reference is refused, not fetched."""
     with pytest.raises(ValueError, match="Retrieval is disabled"):
         validate_arguments({"$ref": "http://example.test/schema.json"}, {})

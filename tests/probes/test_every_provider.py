@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 KEY = "sim-canary-4711"
 TRIALS = [Trial("format", trial) for trial in range(1, 6)]
-# Where the question goes, and which header carries the key.
+# The path of the request, and the header with the key.
 PLACES = {
     Provider.ANTHROPIC: ("https://e.test/v1/messages", "x-api-key"),
     Provider.OPENAI: ("https://e.test/chat/completions", "authorization"),

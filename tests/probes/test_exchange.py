@@ -55,7 +55,7 @@ END = delta("tool_calls")
 
 
 async def test_an_exchange_keeps_both_sides_and_the_reply() -> None:
-    """What went out, what came in, and what was read from it stand together."""
+    """The request, the response and the parsed reply are kept together."""
     exchange, result = await ask(lambda request: answer(200, WHOLE_ANSWER))
 
     assert isinstance(result, Answer)
@@ -71,7 +71,7 @@ async def test_an_exchange_keeps_both_sides_and_the_reply() -> None:
 
 
 async def test_a_refusal_is_an_answer() -> None:
-    """What the endpoint says no to is for the script to judge."""
+    """The script judges a refusal."""
     body = {"error": {"message": "m does not support tools"}}
 
     exchange, result = await ask(lambda request: answer(400, body))
@@ -91,7 +91,7 @@ async def test_a_refusal_is_an_answer() -> None:
 async def test_trouble_is_handed_back_with_what_had_arrived(
     status: int, body: object, kind: type[ProbesError]
 ) -> None:
-    """It is no answer, and nothing is raised, so that its exchange is not lost."""
+    """Errors are returned, not raised, so that the exchange is kept."""
     exchange, result = await ask(lambda request: answer(status, body))
 
     assert isinstance(result, kind)
@@ -102,7 +102,7 @@ async def test_trouble_is_handed_back_with_what_had_arrived(
 
 
 async def test_an_endpoint_that_is_not_there_leaves_the_question_as_evidence() -> None:
-    """Nothing came in; what was asked is known."""
+    """There is no response, but the request is known."""
 
     def refuse(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused")
@@ -115,7 +115,7 @@ async def test_an_endpoint_that_is_not_there_leaves_the_question_as_evidence() -
 
 
 async def test_a_stream_is_read_to_its_end() -> None:
-    """Fragments of a call come together; the request says that it wants them so."""
+    """Fragments of a call are joined, and the request asks for a stream."""
     requests: list[httpx.Request] = []
     stream = sse(arguments('{"a": 1,'), delta(tool_calls=[more('"b": 2}')]), END)
 
@@ -156,7 +156,7 @@ async def test_a_whole_answer_to_a_streamed_question_is_read_as_one(kind: str) -
 
 
 async def test_a_stream_under_the_wrong_content_type_is_read_as_a_stream() -> None:
-    """The bytes say what they are."""
+    """The bytes decide."""
     stream = sse(delta(content="hi"), delta("stop"), kind="application/json")
 
     _, result = await ask(stream, stream=True)
@@ -167,7 +167,7 @@ async def test_a_stream_under_the_wrong_content_type_is_read_as_a_stream() -> No
 
 
 async def test_a_web_page_in_place_of_a_stream_is_named() -> None:
-    """As for a whole answer."""
+    """As for an unstreamed answer."""
     _, result = await ask(lambda r: answer(200, b"<html>", content_type="text/html"), stream=True)
 
     assert isinstance(result, NotJSON)
@@ -183,7 +183,7 @@ async def test_a_web_page_in_place_of_a_stream_is_named() -> None:
     ],
 )
 async def test_a_stream_that_breaks_off_is_no_verdict(stream: Handler) -> None:
-    """Cut in a call, cut in words, an error in place of the rest, nothing at all."""
+    """Cut in a call, cut in text, an error instead of the rest, or nothing at all."""
     exchange, result = await ask(stream, stream=True)
 
     assert isinstance(result, Overloaded)
@@ -192,7 +192,7 @@ async def test_a_stream_that_breaks_off_is_no_verdict(stream: Handler) -> None:
 
 
 async def test_a_call_that_the_model_wrote_wrongly_is_kept_though_an_error_follows() -> None:
-    """What an engine could not read itself is the model's, not the line's."""
+    """A call that the engine could not parse is the model's fault, not the connection's."""
     stream = sse(arguments('{"a": 1,,}'), END, {"error": {"message": "boom"}})
 
     _, result = await ask(stream, stream=True)
@@ -205,7 +205,7 @@ async def test_a_call_that_the_model_wrote_wrongly_is_kept_though_an_error_follo
 
 @pytest.mark.parametrize("status", [400, 503])
 async def test_an_error_status_of_a_streamed_question_is_read_as_an_error(status: int) -> None:
-    """Errors come whole."""
+    """Errors are not streamed."""
     body = {"error": {"message": "m does not support tools"}}
 
     _, result = await ask(lambda request: answer(status, body), stream=True)

@@ -44,12 +44,12 @@ def says(text: str | None, **message: object) -> httpx.Response:
 
 
 async def talk(request: httpx.Request) -> httpx.Response:
-    """Prose, whatever is asked: every owed call is missing."""
+    """Prose for every question: every expected call is missing."""
     return says("I would rather not.")
 
 
 class Wavering:
-    """Prose for everything but the plainest question, which is answered well every other time."""
+    """Prose for everything but the simplest question, which is answered well every other time."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -76,7 +76,7 @@ def spent(attempts: list[Attempt]) -> int:
 
 
 def test_a_clear_answer_is_asked_for_once() -> None:
-    """Where every trial says the same, the plan is all there is."""
+    """If all trials agree, there are no further trials."""
     attempts = run_measurement(talk)
 
     trials = {(attempt.probe, attempt.trial) for attempt in attempts}
@@ -86,7 +86,7 @@ def test_a_clear_answer_is_asked_for_once() -> None:
 
 
 def test_an_unclear_probe_gets_more_samples_and_the_others_do_not() -> None:
-    """Its trials double each round, so many rounds long."""
+    """Its trials double each round, up to the limit."""
     attempts = run_measurement(Wavering())
 
     assert trials_of(attempts, "format") == list(range(1, 2 * 2 ** (ROUNDS - 1) + 1))
@@ -96,7 +96,7 @@ def test_an_unclear_probe_gets_more_samples_and_the_others_do_not() -> None:
 
 @pytest.mark.parametrize("more", [0, 1, 3])
 def test_more_samples_stay_within_the_budget(more: int) -> None:
-    """What was spent counts, and the last request that fits is the last."""
+    """Earlier requests count, and no request exceeds the budget."""
     first = spent(run_measurement(talk))
 
     attempts = run_measurement(Wavering(), replace(PLAN, max_requests=first + more))
@@ -106,14 +106,14 @@ def test_more_samples_stay_within_the_budget(more: int) -> None:
 
 
 def test_the_room_is_twice_the_first_round_unless_told() -> None:
-    """A plan knows its ceiling before anything is sent."""
+    """A plan knows its limit before anything is sent."""
     assert MeasurementPlan("full").trials == plan_trials("full")
     assert MeasurementPlan("full").room == 2 * estimate_price(plan_trials("full")).requests
     assert MeasurementPlan("full", max_requests=7).room == 7
 
 
 def test_the_deadline_ends_a_run_and_what_is_missing_is_void() -> None:
-    """Every planned trial is told, done or not, and the reason stands with it."""
+    """Every planned trial is reported, done or not, with the reason."""
 
     async def slow(request: httpx.Request) -> httpx.Response:
         await asyncio.sleep(10)
@@ -136,7 +136,7 @@ def test_the_deadline_ends_a_run_and_what_is_missing_is_void() -> None:
 
 
 def test_the_deadline_holds_for_further_rounds_too() -> None:
-    """What was done in the first round is not told a second time."""
+    """Attempts of the first round are not reported twice."""
     wavering = Wavering()
 
     async def later(request: httpx.Request) -> httpx.Response:
@@ -154,7 +154,7 @@ def test_the_deadline_holds_for_further_rounds_too() -> None:
 
 
 def test_a_slow_down_that_outlasts_the_deadline_is_told() -> None:
-    """The reason says how often the endpoint asked for patience."""
+    """The reason includes the number of 429 answers."""
 
     async def busy(request: httpx.Request) -> httpx.Response:
         return answer(429, b"", retry_after="20")

@@ -1,4 +1,4 @@
-"""Every simulated vendor, healthy and with every kind of fault: the profile is the truth."""
+"""Every simulated vendor, healthy and with every kind of fault: the profile equals the truth."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ async def run_measurement(url: str, truth: Any, options: dict[str, Any]) -> Repo
 
 
 def test_the_list_is_long_enough() -> None:
-    """Sixty combinations at least, and no two the same."""
+    """At least sixty different combinations."""
     combinations = {json.dumps(entry) for entry in HEALTHY + FAULTY}
     assert len(combinations) == len(HEALTHY + FAULTY) >= 60
 
@@ -153,7 +153,7 @@ def test_the_list_is_long_enough() -> None:
 def test_the_profile_is_the_truth(
     vendor_url: str, vendor: str, switches: str, options: dict[str, Any]
 ) -> None:
-    """Every field that is not left to chance, and the rate of every metric with trials."""
+    """Every field that is not random, and the rate of every metric with trials."""
     truth = read_truth(vendor_url, vendor, switches, options)
     report = asyncio.run(run_measurement(vendor_url, truth, options))
     capabilities = {name: field.value for name, field in report.capabilities.items()}

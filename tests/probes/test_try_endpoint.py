@@ -21,7 +21,7 @@ KEY = "sk-a-secret-of-somebody"
 
 
 class Vendor:
-    """Answers every request alike and keeps what it was asked."""
+    """Gives every request the same answer and records the requests."""
 
     def __init__(self, status: int, body: object, **headers: str) -> None:
         self.asked: list[httpx.Request] = []
@@ -44,7 +44,7 @@ def reply(text: str) -> dict[str, object]:
 
 
 async def test_it_is_asked_once_with_few_tokens_and_a_harmless_tool() -> None:
-    """One request, no stream, no history, and a ceiling far below a run's."""
+    """One request, no stream, no history, and a limit far below that of a run."""
     vendor = Vendor(200, reply("I would rather talk."))
 
     result = await try_vendor(vendor)
@@ -58,7 +58,7 @@ async def test_it_is_asked_once_with_few_tokens_and_a_harmless_tool() -> None:
 
 
 async def test_a_rate_limit_is_told_and_not_waited_for() -> None:
-    """A run rests and asks again; somebody who waits for a page wants to know at once."""
+    """A run pauses and repeats; a user who waits for a page gets the result at once."""
     vendor = Vendor(429, {"error": {"message": "slow down"}}, retry_after="1")
 
     result = await try_vendor(vendor)
@@ -68,14 +68,14 @@ async def test_a_rate_limit_is_told_and_not_waited_for() -> None:
 
 
 async def test_options_bring_back_the_room_that_a_run_has() -> None:
-    """A budget for thinking, set by an option, has to fit below the limit."""
+    """A thinking budget from an option has to fit below the limit."""
     result = await try_vendor(Vendor(200, reply("no")), reasoning_effort="high")
 
     assert result.max_tokens > FEW_TOKENS
 
 
 async def test_texts_are_redacted_before_they_are_cut() -> None:
-    """No part of the key is left at the edge of what is shown."""
+    """No part of the key remains at the cut."""
     text = "x" * (MAX_SHOWN - 5) + KEY
 
     result = await try_vendor(Vendor(200, reply(text)))
@@ -94,7 +94,7 @@ async def test_texts_are_redacted_before_they_are_cut() -> None:
 async def test_why_no_connection_came_about_is_told(
     monkeypatch: pytest.MonkeyPatch, base_url: str, why: ConnectFailureReason
 ) -> None:
-    """A name that nobody knows is something else than a port where nobody listens."""
+    """An unknown name differs from a closed port."""
     real = socket.getaddrinfo
 
     def resolve(host: str, *args: object, **kwargs: object) -> object:

@@ -73,7 +73,7 @@ choices = st.sampled_from(
 
 @st.composite
 def requests(draw: Any) -> dict[str, Any]:
-    """A request as a client that keeps to the format would send it."""
+    """A request as a conforming client would send it."""
     body: dict[str, Any] = draw(
         fields(
             {"model": short_texts, "max_tokens": counts},
@@ -104,7 +104,7 @@ usages = fields(
 
 @st.composite
 def messages(draw: Any) -> dict[str, Any]:
-    """An answer as a server that keeps to the format would send it."""
+    """An answer as a conforming server would send it."""
     blocks = draw(
         st.lists(
             text_blocks | thinking_blocks | call_blocks,

@@ -16,6 +16,6 @@ def loopback_server() -> Iterator[Loopback]:
 
 @pytest.fixture
 def loopback(loopback_server: Loopback) -> Loopback:
-    """A server on this machine that has been told and asked nothing yet."""
+    """A local server without queued answers or recorded requests."""
     loopback_server.reset()
     return loopback_server

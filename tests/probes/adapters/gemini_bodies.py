@@ -33,7 +33,7 @@ def answer(*parts: Any, finish: Any = "STOP", **over: Any) -> dict[str, Any]:
 
 
 signed = {"thoughtSignature": st.just("U0lH")}
-# Plain texts may be joined to their neighbours; a signature keeps a part apart.
+# Plain texts may be joined to their neighbours; a part with a signature stays separate.
 text_parts = fields({"text": short_texts} | signed)
 thought_parts = fields({"text": short_texts, "thought": st.just(True)} | signed)
 call_parts = fields({"functionCall": fields({"name": names, "args": objects}, {"id": ids})}, signed)
@@ -71,7 +71,7 @@ choices = st.sampled_from(
 
 @st.composite
 def requests(draw: Any) -> dict[str, Any]:
-    """A request as a client that keeps to the format would send it."""
+    """A request as a conforming client would send it."""
     body: dict[str, Any] = draw(
         fields(
             {},
@@ -108,7 +108,7 @@ usages = fields(
 
 @st.composite
 def answers(draw: Any) -> dict[str, Any]:
-    """An answer as a server that keeps to the format would send it."""
+    """An answer as a conforming server would send it."""
     parts = draw(st.lists(text_parts | thought_parts | call_parts | other_parts, max_size=4))
     called = any("functionCall" in part for part in parts)
     finish = "STOP" if called else draw(st.sampled_from(["STOP", "SAFETY", "MAX_TOKENS", "OTHER"]))

@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that says what a test tells it and remembers what it was asked."""
+"""A real HTTP server on loopback that sends queued answers and records its requests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ReceivedRequest:
 
 @dataclass(frozen=True)
 class QueuedAnswer:
-    """What the server will say next."""
+    """One answer that the server will send."""
 
     chunks: tuple[bytes, ...]
     content_type: str = "application/json"
@@ -42,7 +42,7 @@ class QueuedAnswer:
 
 @dataclass
 class Loopback:
-    """The server's address, what it will answer and what it was asked."""
+    """The server's address, its queued answers and its recorded requests."""
 
     url: str
     requests: list[ReceivedRequest] = field(default_factory=list)

@@ -71,7 +71,7 @@ requests = fields(
 
 @st.composite
 def answers(draw: Any) -> dict[str, Any]:
-    """An answer as a server that keeps to the format would send it."""
+    """An answer as a conforming server would send it."""
     body: dict[str, Any] = draw(
         fields(
             {

@@ -53,12 +53,12 @@ def read_events(adapter: Adapter, wire: bytes, size: int = 0) -> list[Event]:
 
 
 def read_reply(adapter: Adapter, wire: bytes, size: int = 0) -> Reply:
-    """The reply that a stream amounts to, once its events were checked."""
+    """The reply of a stream, after its events were checked."""
     return check_events(read_events(adapter, wire, size))
 
 
 def check_events(events: list[Event]) -> Reply:
-    """The reply of a run of events that keeps the promises of `probes.events`."""
+    """The reply of events that fulfil the promises of `probes.events`."""
     *before, last = events
     assert isinstance(last, ReplyEnded)
     texts: dict[int, list[str]] = {}

@@ -1,4 +1,4 @@
-"""The official SDK as the judge: it reads what we write, and we read what it sends."""
+"""The official SDK as the reference: it reads what we write, and we read what it sends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from probes.streams.assembler import reply_events
 from tests.probes.adapters.loopback import Loopback
 
 with warnings.catch_warnings():
-    # The SDK's source has an invalid escape, of which Python warns while it compiles it.
+    # The SDK's source has an invalid escape, for which Python warns when it compiles it.
     warnings.simplefilter("ignore")
     from google import genai
     from google.genai import errors, types
@@ -110,7 +110,7 @@ def test_the_sdk_reads_a_whole_answer(sdk: genai.Client, loopback: Loopback) -> 
 
 
 def test_the_sdk_reads_our_stream(sdk: genai.Client, loopback: Loopback) -> None:
-    """Chunk by chunk the SDK gets the parts of the whole answer."""
+    """Chunk by chunk, the SDK gets the parts of the whole answer."""
     loopback.answer_stream(write_event_stream(ADAPTER, reply_events(REPLY)))
 
     chunks = list(sdk.models.generate_content_stream(model="m", contents="go"))
@@ -122,7 +122,7 @@ def test_the_sdk_reads_our_stream(sdk: genai.Client, loopback: Loopback) -> None
 
 
 def test_the_sdk_raises_when_our_stream_breaks_off(sdk: genai.Client, loopback: Loopback) -> None:
-    """An answer that failed under way does not look complete to a client."""
+    """A failed answer does not look complete to a client."""
     loopback.answer_stream(
         write_event_stream(ADAPTER, reply_events(Reply((Text("half"),), Stop.ERROR)))
     )
@@ -132,7 +132,7 @@ def test_the_sdk_raises_when_our_stream_breaks_off(sdk: genai.Client, loopback: 
 
 
 def test_the_sdk_reads_our_errors(sdk: genai.Client, loopback: Loopback) -> None:
-    """Our refusals carry the message where the SDK looks for it."""
+    """Our errors carry the message where the SDK looks for it."""
     loopback.answer_json(ADAPTER.write_error(400, "no such tool"), status=400)
 
     with pytest.raises(errors.ClientError, match="no such tool"):
@@ -140,7 +140,7 @@ def test_the_sdk_reads_our_errors(sdk: genai.Client, loopback: Loopback) -> None
 
 
 def test_we_read_what_the_sdk_sends(sdk: genai.Client, loopback: Loopback) -> None:
-    """A history with signed calls and an error result is understood and written again."""
+    """A history with signed calls and an error result is read and written again."""
     loopback.answer_json(ADAPTER.write_reply(REPLY))
     content = ask(sdk).candidates[0].content
     results = [
@@ -178,6 +178,6 @@ def test_we_read_what_the_sdk_sends(sdk: genai.Client, loopback: Loopback) -> No
     assert read_results == [("x1", "f", "one", False), ("x2", "g", "no", True)]
     assert call.tools[0].schema == {"type": "object", "properties": {"a": {"type": "integer"}}}
     assert (call.max_tokens, call.tool_choice) == (5, ToolChoice("required"))
-    # The SDK mixes both spellings of this one field; the API takes either.
+    # The SDK mixes both spellings of this field; the API accepts either.
     spelled = json.dumps(body).replace("parameters_json_schema", "parametersJsonSchema")
     assert ADAPTER.write_request(call) == json.loads(spelled)

@@ -73,7 +73,7 @@ def test_an_empty_arguments_string_is_an_empty_object() -> None:
 
 
 def test_arguments_as_an_object_are_kept_and_named() -> None:
-    """A relay that forgets to encode the arguments is read, and reported."""
+    """Unencoded arguments of a relay are read and reported."""
     reply = read_reply(body_with_call({"a": "é"}))
 
     assert reply.calls == (ToolCall("c1", "f", {"a": "é"}, "openai", '{"a": "é"}'),)
@@ -81,7 +81,7 @@ def test_arguments_as_an_object_are_kept_and_named() -> None:
 
 
 def test_unreadable_arguments_are_a_broken_call() -> None:
-    """What is not JSON is never a call."""
+    """Text that is not JSON never makes a call."""
     reply = read_reply(body_with_call('{"a": '))
 
     assert reply.calls == ()
@@ -91,7 +91,7 @@ def test_unreadable_arguments_are_a_broken_call() -> None:
 
 
 def test_a_call_at_the_token_limit_is_never_executable() -> None:
-    """Even when the JSON happens to be whole, the limit cut something."""
+    """Even if its JSON is complete, the limit may have cut it."""
     reply = read_reply(body_with_call('{"a": 1}', "length"))
 
     error = "The call was cut off by the token limit."
@@ -101,7 +101,7 @@ def test_a_call_at_the_token_limit_is_never_executable() -> None:
 
 
 def test_a_legacy_function_call_is_read_and_named() -> None:
-    """Some relays still send the field that came before tool_calls."""
+    """Some relays still send the field that preceded tool_calls."""
     message = {"content": None, "function_call": {"name": "f", "arguments": "{}"}}
 
     reply = read_reply(body(message, "function_call"))
@@ -113,7 +113,7 @@ def test_a_legacy_function_call_is_read_and_named() -> None:
 
 
 def test_a_missing_id_is_minted_the_same_each_time() -> None:
-    """Results must be paired, so a call without an id gets a stable one of ours."""
+    """Results must be paired, so a call without an id gets a stable one."""
     first, second = (
         read_reply(body_with_call("{}", id="")),
         read_reply(body_with_call("{}", id=None)),
@@ -138,7 +138,7 @@ def test_a_missing_id_is_minted_the_same_each_time() -> None:
     ],
 )
 def test_what_bends_the_format_is_named(wire: Any, name: str) -> None:
-    """A readable reply that is not as specified says where."""
+    """A readable reply that deviates from the format is reported with its path."""
     assert [item.name for item in read_reply(wire).deviations] == [name]
 
 
@@ -159,7 +159,7 @@ def test_what_bends_the_format_is_named(wire: Any, name: str) -> None:
     ],
 )
 def test_what_breaks_the_format_is_located(wire: Any, path: str) -> None:
-    """A reply that cannot be read is a WireError with the path."""
+    """An unreadable reply is a WireError with the path."""
     with pytest.raises(WireError) as caught:
         read_reply(wire)
 
@@ -168,7 +168,7 @@ def test_what_breaks_the_format_is_located(wire: Any, path: str) -> None:
 
 @pytest.mark.parametrize("tokens", [-1, True, "9", 10**400, 1.5, None])
 def test_token_counts_that_cannot_be_are_unknown(tokens: Any) -> None:
-    """A hostile count never reaches a table."""
+    """An invalid count never reaches the database."""
     wire = body({"content": "x"}, "stop", usage={"prompt_tokens": tokens, "completion_tokens": 1})
 
     assert read_reply(wire).usage == Usage(None, 1)
@@ -186,7 +186,7 @@ SHAPES = st.recursive(
 
 @given(st.dictionaries(NAMES, SHAPES) | st.builds(body, st.dictionaries(NAMES, SHAPES)))
 def test_any_json_is_a_reply_or_a_wire_error(wire: Any) -> None:
-    """No shape of answer makes the adapter fail in another way."""
+    """No answer makes the adapter fail in any other way."""
     located = ""
     try:
         calls = read_reply(wire).calls

@@ -20,14 +20,14 @@ NAMES = st.text("abcdefgh_", min_size=1, max_size=6)
 NUMBERS = st.integers(0, 10**6)
 PLAIN: st.SearchStrategy[Any] = st.none() | st.booleans() | NUMBERS | TEXTS
 OBJECTS: st.SearchStrategy[Any] = st.dictionaries(NAMES, PLAIN | st.lists(PLAIN), max_size=3)
-# Fields that nobody has thought of yet.
+# Unknown fields.
 UNKNOWN = st.dictionaries(NAMES.map(lambda name: f"x_{name}"), PLAIN | OBJECTS, max_size=2)
 
 
 def record(
     required: dict[str, st.SearchStrategy[Any]], **optional: st.SearchStrategy[Any]
 ) -> st.SearchStrategy[dict[str, Any]]:
-    """Objects of a shape, each with fields that the shape does not know."""
+    """Objects of a shape, each with fields that are not part of it."""
     fields = st.fixed_dictionaries(required, optional=optional)
     return st.builds(lambda known, unknown: {**unknown, **known}, fields, UNKNOWN)
 
@@ -98,7 +98,7 @@ SPEAKING = record(
     {"role": st.just("assistant"), "content": TEXTS},
     reasoning_content=TEXTS, refusal=st.none(), annotations=st.just([]),
 )  # fmt: skip
-# An empty content beside calls or a refusal cannot be told from none in a stream.
+# Empty content beside calls or a refusal cannot be distinguished from none in a stream.
 REFUSING = record(
     {"role": st.just("assistant"), "content": st.none() | CONTENT, "refusal": CONTENT}
 )
@@ -122,19 +122,19 @@ REPLY = st.builds(
 
 @given(REQUEST)
 def test_a_request_is_written_as_it_was_read(body: JSON) -> None:
-    """Nothing is lost on the way, unknown fields of every level included."""
+    """Nothing is lost, unknown fields of every level included."""
     assert CHAT.write_request(CHAT.read_request(body)) == body
 
 
 @given(REPLY)
 def test_a_reply_is_written_as_it_was_read(body: JSON) -> None:
-    """The client sees what the endpoint sent."""
+    """The client gets what the endpoint sent."""
     assert CHAT.write_reply(CHAT.read_reply(body)) == body
 
 
 @given(REPLY, st.integers(1, 40))
 def test_a_reply_streamed_is_the_reply_read_whole(body: JSON, size: int) -> None:
-    """Whole, to values, to a stream, to values: equal, whatever the cut."""
+    """Whole, to values, to a stream, to values: equal, however it is cut."""
     reply = CHAT.read_reply(body)
 
     streamed = read_reply(CHAT, b"".join(write_event_stream(CHAT, reply_events(reply))), size)
@@ -144,7 +144,7 @@ def test_a_reply_streamed_is_the_reply_read_whole(body: JSON, size: int) -> None
 
 @given(REPLY)
 def test_a_stream_is_written_as_it_was_read(body: JSON) -> None:
-    """Stream, to events, to a stream: the second reading gives what the first gave."""
+    """Stream, to events, to a stream: the second reading equals the first."""
     wire = b"".join(write_event_stream(CHAT, reply_events(CHAT.read_reply(body))))
     events = read_events(CHAT, wire)
 
@@ -155,7 +155,7 @@ def test_a_stream_is_written_as_it_was_read(body: JSON) -> None:
 
 @given(REPLY | REQUEST)
 def test_the_own_format_loses_nothing(body: Any) -> None:
-    """What was read in this format has its place in it."""
+    """Everything read in this format can be written in it."""
     value = CHAT.read_reply(body) if "choices" in body else CHAT.read_request(body)
 
     assert CHAT.losses(value) == []

@@ -93,7 +93,7 @@ def test_the_client_assembles_a_streamed_answer(loopback: Loopback, client: Open
 
 
 def test_the_client_raises_on_an_answer_that_broke_off(loopback: Loopback, client: OpenAI) -> None:
-    """A cut call never ends in a finish_reason that would run it."""
+    """A cut call never ends with a finish_reason that would run it."""
     cut = BrokenCall('{"a":', "cut", Breakage.TRUNCATED_CALL, "f", "c1")
     wire = list(write_event_stream(CHAT, reply_events(Reply((cut,), Stop.ERROR))))
     loopback.answer_stream(wire)
@@ -106,7 +106,7 @@ def test_the_client_raises_on_an_answer_that_broke_off(loopback: Loopback, clien
 
 
 def test_the_client_understands_our_errors(loopback: Loopback, client: OpenAI) -> None:
-    """The status picks the class, the envelope carries the sentence."""
+    """The status selects the class, the envelope holds the message."""
     loopback.answer_json(CHAT.write_error(400, "No such tool."), status=400)
 
     with pytest.raises(openai.BadRequestError, match="No such tool") as caught:
@@ -118,7 +118,7 @@ def test_the_client_understands_our_errors(loopback: Loopback, client: OpenAI) -
 def test_what_the_client_sends_is_read_and_written_again(
     loopback: Loopback, client: OpenAI
 ) -> None:
-    """A tool conversation with an image, choice, limits and unknown fields, both ways."""
+    """A tool conversation with an image, choice, limits and unknown fields, in both directions."""
     loopback.answer_json(CHAT.write_reply(REPLY))
     function: Any = {"name": "f", "arguments": '{"a":1}'}
     schema: Any = {"type": "object", "properties": {"a": {"type": "integer"}}}
@@ -161,7 +161,7 @@ def test_what_the_client_sends_is_read_and_written_again(
 def test_what_the_client_sends_back_carries_the_reasoning(
     loopback: Loopback, client: OpenAI
 ) -> None:
-    """A message of ours, appended as clients do, comes back as the same parts."""
+    """A message that a client appends to its history reads as the same parts."""
     loopback.answer_json(CHAT.write_reply(REPLY))
     completion = client.chat.completions.create(model="m", messages=ASK)
     back: Any = completion.choices[0].message.model_dump(exclude_none=True)

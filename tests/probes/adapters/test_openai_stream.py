@@ -53,7 +53,7 @@ def test_a_canonical_stream_is_read_whole(size: int) -> None:
 
 
 def test_a_stream_says_the_same_as_the_whole_answer() -> None:
-    """Ids, parts, stop, usage and fingerprint are those of the unstreamed body."""
+    """Ids, parts, stop, usage and fingerprint equal those of the unstreamed body."""
     usage = {"prompt_tokens": 9, "completion_tokens": 7, "total_tokens": 16,
              "completion_tokens_details": {"reasoning_tokens": 3},
              "prompt_tokens_details": {"cached_tokens": 4}}  # fmt: skip
@@ -83,7 +83,7 @@ def test_a_stream_says_the_same_as_the_whole_answer() -> None:
 
 
 def test_d1_z18_calls_without_an_index_are_told_apart_by_id() -> None:
-    """A new id begins a call; what has none belongs to the last."""
+    """A new id begins a call; deltas without an id belong to the last call."""
     wire = (
         FIRST
         + calls(piece('{"a"', id="x", name="f"))
@@ -99,7 +99,7 @@ def test_d1_z18_calls_without_an_index_are_told_apart_by_id() -> None:
 
 
 def test_d1_calls_without_index_and_id_are_told_apart_by_whole_arguments() -> None:
-    """A name after a whole object begins another call; nothing is glued together."""
+    """A name after a complete object begins another call; arguments are not joined."""
     entries = calls(piece('{"a":1}', name="f"), piece('{"a":2}', name="f"))
 
     reply = read_reply(CHAT, FIRST + entries + ENDING)
@@ -125,7 +125,7 @@ def test_d2_z19_parallel_calls_all_with_index_0_stay_apart() -> None:
 
 
 def test_z19_whole_calls_under_one_index_and_one_id_are_not_glued_together() -> None:
-    """A name and more arguments after a whole object begin another call."""
+    """A name and more arguments after a complete object begin another call."""
     both = [calls(piece(text, index=0, id="x", name="f")) for text in ('{"a":1}', '{"a":2}')]
 
     reply = read_reply(CHAT, FIRST + b"".join(both) + ENDING)
@@ -159,7 +159,7 @@ def test_d4_a_call_that_comes_in_one_chunk_is_read() -> None:
 
 
 def test_d5_z15_stop_with_calls_is_a_stop_for_calls() -> None:
-    """The calls count, not the word; the word stays."""
+    """The calls decide, not the reason; the raw reason is kept."""
     reply = read_reply(CHAT, CANONICAL.replace(b'"tool_calls"}]', b'"stop"}]'))
 
     assert (reply.stop, reply.stop_raw, reply.parts) == (Stop.TOOL_CALLS, "stop", (CALL,))
@@ -167,7 +167,7 @@ def test_d5_z15_stop_with_calls_is_a_stop_for_calls() -> None:
 
 
 def test_d6_z16_a_missing_finish_reason_is_inferred() -> None:
-    """An orderly [DONE] and whole arguments make it a call, and it is noted."""
+    """[DONE] and complete arguments make it a call, and the deviation is noted."""
     reply = read_reply(CHAT, CANONICAL.removesuffix(ENDING) + DONE)
 
     assert (reply.stop, reply.stop_raw, reply.parts) == (Stop.TOOL_CALLS, None, (CALL,))
@@ -175,7 +175,7 @@ def test_d6_z16_a_missing_finish_reason_is_inferred() -> None:
 
 
 def test_d7_a_missing_done_is_noted_and_no_more() -> None:
-    """The finish_reason says that the answer is complete."""
+    """The finish_reason shows that the answer is complete."""
     reply = read_reply(CHAT, CANONICAL.removesuffix(DONE))
 
     assert (reply.stop, reply.parts) == (Stop.TOOL_CALLS, (CALL,))
@@ -193,7 +193,7 @@ def test_d8_z21_two_entries_with_one_index_in_one_chunk_are_one_call() -> None:
 
 
 def test_d9_z20_arguments_with_a_drifting_index_belong_to_the_last_call() -> None:
-    """A new index without id and name begins nothing."""
+    """A new index without id and name begins no call."""
     wire = FIRST + HEAD + calls(piece('{"a"', index=1)) + calls(piece(":1}", index=2)) + ENDING
 
     reply = read_reply(CHAT, wire)
@@ -203,7 +203,7 @@ def test_d9_z20_arguments_with_a_drifting_index_belong_to_the_last_call() -> Non
 
 
 def test_d10_arguments_as_an_object_are_serialised_once() -> None:
-    """Even when each delta repeats the object."""
+    """Even if each delta repeats the object."""
     same = calls(piece({"a": 1}, index=0, id="call_1", name="f"))
 
     reply = read_reply(CHAT, FIRST + same + calls(piece({"a": 1}, index=0)) + ENDING)
@@ -251,7 +251,7 @@ def test_d12_reasoning_after_calls_is_kept_and_noted() -> None:
 
 
 def test_d13_usage_before_the_finish_is_counted() -> None:
-    """A chunk without choices is no end."""
+    """A chunk without choices does not end the answer."""
     usage = data({"choices": [], "usage": {"prompt_tokens": 1, "completion_tokens": 2}})
 
     reply = read_reply(CHAT, CANONICAL.removesuffix(ENDING) + usage + ENDING)
@@ -262,7 +262,7 @@ def test_d13_usage_before_the_finish_is_counted() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 0])
 def test_d14_keepalives_and_crlf_change_nothing(size: int) -> None:
-    """Comments, empty data lines and event names are read over."""
+    """Comments, empty data lines and event names are skipped."""
     noise = b": OPENROUTER PROCESSING\n\ndata:\n\nevent: chunk\n"
     wire = CANONICAL.replace(b"data: ", noise + b"data:", 3).replace(b"\n", b"\r\n")
 
@@ -282,7 +282,7 @@ def test_d15_characters_split_between_reads_stay_whole(size: int) -> None:
 
 
 def test_z17_tool_calls_without_a_call_is_a_plain_end() -> None:
-    """A phantom stop makes nobody wait for a call."""
+    """A finish reason without calls does not make the caller wait for one."""
     reply = read_reply(CHAT, chunk({"content": "Hi"}) + ENDING)
 
     assert (reply.stop, reply.parts) == (Stop.END, (Text("Hi"),))
@@ -291,7 +291,7 @@ def test_z17_tool_calls_without_a_call_is_a_plain_end() -> None:
 
 @pytest.mark.parametrize("cut", range(len(FIRST + HEAD), len(CANONICAL) - len(ENDING)))
 def test_z23_a_stream_that_breaks_off_never_hands_out_half_a_call(cut: int) -> None:
-    """Rule 8: without an end the last call counts only if its JSON is whole."""
+    """Rule 8: without an end, the last call counts only if its JSON is complete."""
     reply = read_reply(CHAT, CANONICAL[:cut])
 
     assert reply.stop is Stop.ERROR
@@ -301,7 +301,7 @@ def test_z23_a_stream_that_breaks_off_never_hands_out_half_a_call(cut: int) -> N
 
 
 def test_z23_arguments_cut_by_their_engine_are_broken() -> None:
-    """An orderly end does not make invalid JSON a call."""
+    """A regular end does not make invalid JSON a call."""
     wire = CANONICAL.replace(b'"1}"', b'"1"')
 
     assert [(call.kind, call.raw) for call in read_reply(CHAT, wire).broken] == [
@@ -310,7 +310,7 @@ def test_z23_arguments_cut_by_their_engine_are_broken() -> None:
 
 
 def test_z30_the_token_limit_cuts_the_last_call_streamed_as_whole() -> None:
-    """Stream and whole answer say the same of a truncated call."""
+    """Stream and unstreamed answer agree on a truncated call."""
     entries = [
         {"id": "x", "type": "function", "function": {"name": "f", "arguments": "{}"}},
         {"id": "y", "type": "function", "function": {"name": "f", "arguments": '{"a":1}'}},
@@ -340,7 +340,7 @@ def test_z43_calls_with_one_reused_id_stay_apart() -> None:
 
 
 def test_a_name_in_pieces_is_joined_and_a_repeated_one_is_not() -> None:
-    """Only before any argument, and only where the piece differs."""
+    """Only before any argument, and only if the piece differs."""
     wire = FIRST + calls(piece(index=0, id="call_1", name="get_")) + calls(piece(index=0, name="x"))
     wire += calls(piece("{}", index=0, name="get_x")) + ENDING
 
@@ -368,7 +368,7 @@ def test_a_call_without_a_name_is_broken_not_an_exception() -> None:
 
 
 def test_a_lost_piece_makes_every_call_before_it_untrusted() -> None:
-    """A hole in the middle of a string can leave valid JSON behind."""
+    """A gap inside a string can leave valid JSON."""
     wire = FIRST + HEAD + calls(piece('{"a":"x', index=0)) + b"data: {garbage\n\n"
     wire += calls(piece('y"}', index=0)) + ENDING
 
@@ -380,7 +380,7 @@ def test_a_lost_piece_makes_every_call_before_it_untrusted() -> None:
 
 
 def test_more_calls_than_allowed_are_left_out_and_noted() -> None:
-    """A hostile stream cannot grow the answer without end."""
+    """A hostile stream cannot grow the answer without limit."""
     many = [calls(piece("{}", index=place, id=f"c{place}", name="f")) for place in range(70)]
 
     reply = read_reply(CHAT, FIRST + b"".join(many) + ENDING)
@@ -390,7 +390,7 @@ def test_more_calls_than_allowed_are_left_out_and_noted() -> None:
 
 
 def test_a_legacy_function_call_is_assembled() -> None:
-    """The field that came before tool_calls streams too; streamed and whole ids agree."""
+    """The field that preceded tool_calls streams too; streamed and unstreamed ids agree."""
     wire = chunk({"function_call": {"name": "f", "arguments": '{"a"'}})
     wire += chunk({"function_call": {"arguments": ":1}"}}) + chunk(finish="function_call") + DONE
     legacy = {"name": "f", "arguments": '{"a":1}'}
@@ -405,7 +405,7 @@ def test_a_legacy_function_call_is_assembled() -> None:
 
 
 def test_only_the_first_choice_is_read() -> None:
-    """Others are noted, never mixed in."""
+    """Other choices are noted, never mixed in."""
     other = data({"choices": [{"index": 1, "delta": {"content": "two"}}]})
 
     reply = read_reply(CHAT, chunk({"content": "one"}) + other + chunk(finish="stop") + DONE)
@@ -418,7 +418,7 @@ def test_only_the_first_choice_is_read() -> None:
     "texts", [["a", "b", "c"], ["a", "ab", "abc"], ["abc", "abc"], ["a", "", "bc"]]
 )
 def test_reasoning_details_are_the_same_as_snapshots_and_as_increments(texts: list[str]) -> None:
-    """A text that repeats all before it replaces it; any other is added."""
+    """A text that repeats all earlier text replaces it; any other is appended."""
     entries = [[{"type": "reasoning.text", "text": text, "format": "x"}] for text in texts]
     wire = b"".join(chunk({"reasoning_details": entry}) for entry in entries)
 
@@ -429,7 +429,7 @@ def test_reasoning_details_are_the_same_as_snapshots_and_as_increments(texts: li
 
 
 def test_reasoning_as_string_and_as_details_is_shown_once() -> None:
-    """Both forms are kept for replay; the text a person sees is not doubled."""
+    """Both forms are kept for replay; the readable text is not doubled."""
     detail = {"type": "reasoning.text", "text": "Hm."}
     delta = {"reasoning": "Hm.", "reasoning_details": [detail]}
     whole: Any = {"choices": [{"message": {"content": "x", **delta}, "finish_reason": "stop"}]}
@@ -441,7 +441,7 @@ def test_reasoning_as_string_and_as_details_is_shown_once() -> None:
 
 
 def test_empty_reasoning_is_kept_apart_from_none() -> None:
-    """An endpoint may want the empty field back."""
+    """An endpoint may require the empty field back."""
     wire = chunk({"role": "assistant", "content": None, "reasoning_content": ""}) + HEAD
 
     reply = read_reply(CHAT, wire + ENDING)
@@ -450,7 +450,7 @@ def test_empty_reasoning_is_kept_apart_from_none() -> None:
 
 
 def test_think_tags_in_content_stay_text() -> None:
-    """The text parsers deal with them, not the wire format."""
+    """The text parsers handle them, not the wire format."""
     wire = chunk({"content": "<think>Hm.</think>"}) + chunk({"content": "Hi"})
 
     reply = read_reply(CHAT, wire + chunk(finish="stop") + DONE)
@@ -459,7 +459,7 @@ def test_think_tags_in_content_stay_text() -> None:
 
 
 def test_an_empty_content_beside_calls_is_no_text() -> None:
-    """Engines send it in the first chunk whatever follows; alone it is an empty answer."""
+    """Engines send it in the first chunk in any case; alone it is an empty answer."""
     first = chunk({"role": "assistant", "content": ""})
 
     assert read_reply(CHAT, first + HEAD + ENDING).text is None
@@ -467,7 +467,7 @@ def test_an_empty_content_beside_calls_is_no_text() -> None:
 
 
 def test_content_parts_of_a_delta_are_kept() -> None:
-    """A text part is text; what we do not know stays as it came."""
+    """A text part is text; unknown parts are kept whole."""
     thinking: Any = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
     wire = chunk({"content": [thinking]}) + chunk({"content": [{"type": "text", "text": "Hi"}]})
 
@@ -488,7 +488,7 @@ def test_an_answer_that_was_not_streamed_is_read_all_the_same() -> None:
 
 @pytest.mark.parametrize("wire", [b"", b"<html>no</html>", b"data: [1]\n\n", DONE, b"{}"])
 def test_what_is_no_answer_ends_without_parts(wire: bytes) -> None:
-    """Nothing raises; the reply says that there was nothing."""
+    """Nothing raises; the reply has no parts."""
     reply = read_reply(CHAT, wire)
 
     assert reply.parts == ()
@@ -496,7 +496,7 @@ def test_what_is_no_answer_ends_without_parts(wire: bytes) -> None:
 
 
 def test_closing_twice_ends_once() -> None:
-    """Exactly one ReplyEnded leaves the reader."""
+    """The reader returns exactly one ReplyEnded."""
     reader = CHAT.read_stream()
     reader.feed(CANONICAL)
 
@@ -523,7 +523,7 @@ DELTAS = st.dictionaries(FIELDS, VALUES, max_size=5)
 
 @given(st.lists(st.builds(chunk, DELTAS) | st.builds(data, VALUES) | st.binary(max_size=20)))
 def test_any_stream_ends_in_one_reply(pieces: list[bytes]) -> None:
-    """No bytes and no JSON make the reader fail, and the events keep their promises."""
+    """No input makes the reader fail, and the events fulfil their promises."""
     wire = b"".join(pieces)
 
     assert read_reply(CHAT, wire, 5) == read_reply(CHAT, wire)

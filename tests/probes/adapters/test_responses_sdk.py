@@ -71,7 +71,7 @@ def test_the_client_reads_a_whole_answer(loopback: Loopback, client: OpenAI) -> 
 
 
 def test_the_client_assembles_a_streamed_answer(loopback: Loopback, client: OpenAI) -> None:
-    """Its own accumulator follows every event and ends with the same response."""
+    """Its own accumulator reads every event and ends with the same response."""
     loopback.answer_stream(write_event_stream(RESPONSES, reply_events(REPLY)))
 
     with client.responses.stream(model="m", input="Hi") as stream:
@@ -89,7 +89,7 @@ def test_the_client_assembles_a_streamed_answer(loopback: Loopback, client: Open
 
 
 def test_a_failed_answer_is_seen_as_failed(loopback: Loopback, client: OpenAI) -> None:
-    """The last event says so; no completed response follows."""
+    """The last event reports the failure; no completed response follows."""
     broken = Reply((Text("Loo"),), Stop.ERROR, id="resp_1", model="m")
     loopback.answer_stream(write_event_stream(RESPONSES, reply_events(broken)))
 
@@ -102,7 +102,7 @@ def test_a_failed_answer_is_seen_as_failed(loopback: Loopback, client: OpenAI) -
 def test_what_the_client_sends_is_read_and_written_again(
     loopback: Loopback, client: OpenAI
 ) -> None:
-    """Items of an answer, returned as clients do with its results, both ways."""
+    """Items of an answer, returned by the client with results, in both directions."""
     loopback.answer_json(RESPONSES.write_reply(REPLY))
     response = client.responses.create(model="m", input="Hi")
     items: Any = [item.model_dump(exclude_none=True, by_alias=True) for item in response.output]

@@ -68,7 +68,7 @@ EVENTS = [
 
 
 def without(*kinds: str) -> bytes:
-    """The canonical stream without some of its events, numbered anew."""
+    """The canonical stream without some of its events, renumbered."""
     return named_events(
         item for item in EVENTS if item["type"].removeprefix("response.") not in kinds
     )
@@ -76,7 +76,7 @@ def without(*kinds: str) -> bytes:
 
 @pytest.mark.parametrize("size", [1, 7, 0])
 def test_a_stream_says_the_same_as_the_whole_answer(size: int) -> None:
-    """Ids, parts, stop and model; no deviation, and no [DONE] is missed."""
+    """Ids, parts, stop and model; no deviation, and no [DONE] is expected."""
     assert read_reply(RESPONSES, named_events(EVENTS), size) == RESPONSES.read_reply(WHOLE)
 
 
@@ -92,12 +92,12 @@ def test_a_stream_says_the_same_as_the_whole_answer(size: int) -> None:
     ],
 )
 def test_events_that_are_missing_are_made_up_for(missing: tuple[str, ...]) -> None:
-    """Deltas are for liveness; the finished item or the last event says what counts."""
+    """Deltas are for progress only; the finished item or the last event counts."""
     assert read_reply(RESPONSES, without(*missing)).parts == RESPONSES.read_reply(WHOLE).parts
 
 
 def test_an_answer_is_put_together_from_deltas_where_nothing_else_says_it() -> None:
-    """Neither finished items nor an output in the last event."""
+    """Without finished items and without an output in the last event."""
     events = [item for item in EVENTS if item["type"] != "response.output_item.done"]
     events[-1] = event("completed", response={**WHOLE, "output": []})
 
@@ -109,7 +109,7 @@ def test_an_answer_is_put_together_from_deltas_where_nothing_else_says_it() -> N
 
 
 def test_arguments_are_put_together_from_deltas_alone() -> None:
-    """Neither their end nor a finished item nor an output in the last event."""
+    """Without their end, a finished item, or an output in the last event."""
     kinds = ("output_item.done", "function_call_arguments.done", "completed")
     events = [item for item in EVENTS if item["type"].removeprefix("response.") not in kinds]
 
@@ -121,7 +121,7 @@ def test_arguments_are_put_together_from_deltas_alone() -> None:
 
 
 def test_a_call_that_may_have_lost_a_piece_is_no_call() -> None:
-    """An event that cannot be read may have been the middle of its arguments."""
+    """An unreadable event may have been part of its arguments."""
     head, first = (
         named_events(EVENTS[:1]),
         named_events([*EVENTS[10:11], {**EVENTS[11], "delta": '{"a":'}]),
@@ -135,7 +135,7 @@ def test_a_call_that_may_have_lost_a_piece_is_no_call() -> None:
 
 
 def test_an_event_name_and_a_type_say_the_same() -> None:
-    """A relay that drops `event:` lines is read by the type in the data."""
+    """If a relay drops `event:` lines, the type in the data decides."""
     wire = b"".join(data(item) for item in EVENTS)
 
     assert read_reply(RESPONSES, wire).parts == RESPONSES.read_reply(WHOLE).parts
@@ -149,7 +149,7 @@ def test_z23_the_finished_arguments_win_over_the_deltas() -> None:
 
 
 def test_z23_arguments_that_are_told_at_their_end_win_where_no_item_is_finished() -> None:
-    """A stream that broke off after `arguments.done` still has the whole call."""
+    """A stream that breaks off after `arguments.done` still has the whole call."""
     events = [item for item in EVENTS[:14] if item.get("delta") != ":1}"]
 
     assert [call.raw for call in read_reply(RESPONSES, named_events(events)).calls] == ['{"a":1}']
@@ -157,7 +157,7 @@ def test_z23_arguments_that_are_told_at_their_end_win_where_no_item_is_finished(
 
 @pytest.mark.parametrize("last", range(10, 15))
 def test_z16_a_stream_that_breaks_off_is_an_error(last: int) -> None:
-    """A call counts only if its arguments are whole."""
+    """A call counts only if its arguments are complete."""
     reply = read_reply(RESPONSES, named_events(EVENTS[:last]))
 
     whole = last > 12
@@ -167,7 +167,7 @@ def test_z16_a_stream_that_breaks_off_is_an_error(last: int) -> None:
 
 
 def test_the_token_limit_cuts_a_call_that_stands_last() -> None:
-    """Streamed as whole; the call had already been finished when the limit was told."""
+    """As in the unstreamed answer, although the call was finished before the limit."""
     whole: Any = {**WHOLE, "status": "incomplete",
                   "incomplete_details": {"reason": "max_output_tokens"}}  # fmt: skip
     wire = named_events([*EVENTS[:-1], event("incomplete", response=whole)])
@@ -186,7 +186,7 @@ def test_the_token_limit_cuts_a_call_that_stands_last() -> None:
     ],
 )
 def test_an_error_in_the_stream_ends_the_answer(ending: dict[str, Any]) -> None:
-    """What it says is kept."""
+    """The error is kept."""
     reply = read_reply(RESPONSES, named_events([*EVENTS[:8], ending]))
 
     extra: Any = reply.extra["openai_responses"]
@@ -195,7 +195,7 @@ def test_an_error_in_the_stream_ends_the_answer(ending: dict[str, Any]) -> None:
 
 
 def test_an_unknown_event_is_reported_and_a_gap_in_the_numbers_is() -> None:
-    """Nothing is dropped in silence."""
+    """No event is dropped silently."""
     strange = {"type": "response.telepathy", "sequence_number": 99}
 
     reply = read_reply(RESPONSES, named_events([*EVENTS[:1], strange, *EVENTS[1:]]))
@@ -215,7 +215,7 @@ def test_an_answer_that_was_not_streamed_is_read_all_the_same() -> None:
 
 
 def test_a_written_stream_has_one_id_from_beginning_to_end() -> None:
-    """Clients refuse a response that changes its id; without one given, one is made."""
+    """Clients reject a response whose id changes; without an id one is minted."""
     wire = b"".join(
         write_event_stream(RESPONSES, reply_events(RESPONSES.read_reply(WHOLE)))
     ).decode()
@@ -293,7 +293,7 @@ REQUEST = record(
 
 @given(REQUEST)
 def test_a_request_is_written_as_it_was_read(body: JSON) -> None:
-    """Nothing is lost on the way, unknown fields of every level included."""
+    """Nothing is lost, unknown fields of every level included."""
     call = RESPONSES.read_request(body)
 
     assert RESPONSES.write_request(call) == body
@@ -302,7 +302,7 @@ def test_a_request_is_written_as_it_was_read(body: JSON) -> None:
 
 @given(REPLY)
 def test_a_reply_is_written_as_it_was_read(body: JSON) -> None:
-    """The client sees what the endpoint sent."""
+    """The client gets what the endpoint sent."""
     reply = RESPONSES.read_reply(body)
 
     assert RESPONSES.write_reply(reply) == body
@@ -311,7 +311,7 @@ def test_a_reply_is_written_as_it_was_read(body: JSON) -> None:
 
 @given(REPLY, st.integers(1, 60))
 def test_a_reply_streamed_is_the_reply_read_whole(body: JSON, size: int) -> None:
-    """Whole, to values, to a stream, to values, to a stream again: equal, whatever the cut."""
+    """Whole, to values, to a stream, to values, to a stream again: equal, however it is cut."""
     reply = RESPONSES.read_reply(body)
     writer, second = (ResponsesStreamWriter(reply.id, reply.model or "") for _ in range(2))
 
@@ -338,14 +338,14 @@ HOSTILE = st.builds(lambda kind, more: {**more, "type": kind}, KINDS,
 
 @given(st.lists(st.builds(data, HOSTILE | VALUES) | st.binary(max_size=20), max_size=8))
 def test_any_stream_ends_in_one_reply(pieces: list[bytes]) -> None:
-    """No bytes and no JSON make the reader fail, and the events keep their promises."""
+    """No input makes the reader fail, and the events fulfil their promises."""
     wire = b"".join(pieces)
 
     assert read_reply(RESPONSES, wire, 5) == read_reply(RESPONSES, wire)
 
 
 def test_parts_are_those_of_the_items() -> None:
-    """Written out once, so that the other tests compare with something known."""
+    """Written out once, as the fixed reference of the other tests."""
     thought, text, call = RESPONSES.read_reply(WHOLE).parts
 
     assert thought == Reasoning("Hm.", ReasoningKind.ITEM, THOUGHT)

@@ -24,7 +24,7 @@ schemas = st.fixed_dictionaries(
     {"type": st.just("object"), "properties": st.dictionaries(names, objects, max_size=2)}
 )
 counts = st.integers(0, 10**6)
-# Fields that no format has: they must come back where they stood.
+# Fields that no format has: they must be written back at the same place.
 unknown = st.dictionaries(
     st.from_regex(r"x_[a-z]{1,5}", fullmatch=True),
     values.filter(lambda value: value is not None),
@@ -33,13 +33,13 @@ unknown = st.dictionaries(
 
 
 def fields(required: dict[str, Any], optional: dict[str, Any] | None = None) -> Any:
-    """An object with some known fields and, at times, some that nobody knows."""
+    """An object with some known fields and sometimes unknown ones."""
     known = st.fixed_dictionaries(required, optional=optional or {})
     return st.builds(lambda body, more: {**more, **body}, known, unknown)
 
 
 def read_events(adapter: Adapter, data: bytes, size: int | None = None) -> list[Event]:
-    """All events of a stream that arrives in pieces of a size."""
+    """All events of a stream that arrives in pieces of this size."""
     reader = adapter.read_stream()
     step = size or max(len(data), 1)
     events: list[Event] = []
@@ -49,7 +49,7 @@ def read_events(adapter: Adapter, data: bytes, size: int | None = None) -> list[
 
 
 def final_reply(events: list[Event]) -> Reply:
-    """The reply that a run of events ends with; every part of it was ended as it stands there."""
+    """The reply at the end of some events; each of its parts was ended with that value."""
     last = events[-1]
     assert isinstance(last, ReplyEnded)
     assert sum(isinstance(event, ReplyEnded) for event in events) == 1

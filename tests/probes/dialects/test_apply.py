@@ -53,7 +53,7 @@ def kinds(call: ModelCall, dialect: Dialect) -> list[ChangeKind]:
 
 @pytest.mark.parametrize("choice", [REQUIRED, NAMED_F])
 def test_z07_deepseek_gets_no_forced_choice_while_it_thinks(choice: ToolChoice) -> None:
-    """It thinks unless told not to; with thinking off every choice passes."""
+    """It thinks by default; with thinking off every choice is sent."""
     assert choice_sent(DEEPSEEK, choice) is None
     assert choice_sent(DEEPSEEK, choice, thinking={"type": "disabled"}) == choice
     assert kinds(question(tool_choice=choice), DEEPSEEK) == [ChangeKind.TOOL_CHOICE_DROPPED]
@@ -67,7 +67,7 @@ def test_z07_auto_is_left_out_in_thinking_and_none_is_kept() -> None:
 
 @pytest.mark.parametrize("choice", [REQUIRED, NAMED_F])
 def test_z09_kimi_gets_no_forced_choice_while_it_thinks(choice: ToolChoice) -> None:
-    """It would answer 400, which users saw as an empty turn."""
+    """It would answer 400, which appears as an empty turn."""
     assert choice_sent(KIMI, choice) is None
     assert choice_sent(KIMI, choice, thinking={"type": "disabled"}) == choice
     assert choice_sent(KIMI, AUTO) == AUTO
@@ -94,7 +94,7 @@ def test_z67_a_forced_choice_never_meets_thinking_at_anthropic() -> None:
 
 @pytest.mark.parametrize("thinking", [None, {"type": "adaptive"}, {"type": "disabled"}])
 def test_z62_a_model_that_always_thinks_is_never_forced(thinking: JSON) -> None:
-    """After the swap a forced choice is a 400, whatever the request says about thinking."""
+    """A forced choice is a 400, whatever the request says about thinking."""
     options = {} if thinking is None else {"thinking": thinking}
 
     assert choice_sent(ANTHROPIC_BOUND, REQUIRED, **options) is None
@@ -116,7 +116,7 @@ def test_glm_takes_auto_only_and_is_not_offered_tools_it_may_not_call() -> None:
 
 
 def test_the_clients_own_fields_say_whether_the_model_thinks() -> None:
-    """A client's request keeps them under its format's name."""
+    """A client's fields are kept under the name of its format."""
     fields: JSON = {"thinking": {"type": "disabled", "more": 1}}
 
     assert not is_thinking(question(extra={"openai": fields}), DEEPSEEK)
@@ -127,7 +127,7 @@ def test_the_clients_own_fields_say_whether_the_model_thinks() -> None:
 
 
 def test_thinking_is_switched_where_it_can_be() -> None:
-    """And where it cannot, that is said."""
+    """If it cannot be switched, that is reported."""
     off = apply_dialect(question(tool_choice=REQUIRED), DEEPSEEK, thinking=False)
     stuck = apply_dialect(question(), MINIMAX, thinking=False)
     on = apply_dialect(question(), MINIMAX, thinking=True)
@@ -142,7 +142,7 @@ def test_thinking_is_switched_where_it_can_be() -> None:
 def test_z39_a_tool_without_parameters_is_sent_with_an_empty_schema(
     schema: dict[str, JSON] | None,
 ) -> None:
-    """MiniMax answers 2013 to a tool whose parameters are left out."""
+    """MiniMax answers 2013 to a tool without parameters."""
     applied = apply_dialect(question(tools=(ToolSpec("f", "", schema),)), MINIMAX)
 
     assert applied.call.tools[0].schema == {"type": "object", "properties": {}}
@@ -154,7 +154,7 @@ def test_z39_a_tool_without_parameters_is_sent_with_an_empty_schema(
 
 
 def test_z38_a_call_without_argument_text_is_sent_with_an_empty_object() -> None:
-    """An empty string is no JSON, and the vendor refuses the whole history for it."""
+    """An empty string is not JSON, and the vendor refuses the whole history."""
     empty_call = replace(call(), raw="")
 
     applied = apply_dialect(question(ASK, answer(empty_call), tool(result())), MINIMAX)
@@ -177,7 +177,7 @@ def test_z56_the_developer_role_becomes_system() -> None:
 
 
 def test_z57_tools_that_are_no_functions_are_dropped() -> None:
-    """Most vendors know the type function only."""
+    """Most vendors only support the type function."""
     other: JSON = [{"at": 0, "tool": {"type": "namespace"}}]
     call = question(extra={"openai": {"$tools": other, "seed": 1}})
 
@@ -189,7 +189,7 @@ def test_z57_tools_that_are_no_functions_are_dropped() -> None:
 
 
 def test_z57_tools_that_anthropic_runs_are_dropped_at_its_imitations() -> None:
-    """They know the format, not its server tools; Anthropic itself keeps them."""
+    """Compatible vendors lack its server tools; Anthropic itself keeps them."""
     server: JSON = {"0": {"type": "web_search_20260318", "name": "web_search"}}
     call = question(extra={"anthropic": {"tools": server, "top_k": 1}})
 
@@ -210,7 +210,7 @@ def test_z59_an_effort_is_sent_in_the_vendors_words() -> None:
 
 
 def test_z59_an_effort_that_a_client_asked_for_is_mapped_too() -> None:
-    """A client's request keeps the field under its format's name, and it would be sent as it is."""
+    """The client's field is kept under its format and would be sent unchanged."""
     call = question(extra={"openai": {"reasoning_effort": "xhigh", "seed": 1}})
 
     applied = apply_dialect(call, DEEPSEEK)
@@ -220,12 +220,12 @@ def test_z59_an_effort_that_a_client_asked_for_is_mapped_too() -> None:
 
 
 def test_z64_an_effort_that_would_be_misunderstood_is_left_out() -> None:
-    """GLM takes none for the deepest thinking."""
+    """GLM reads none as the deepest thinking."""
     assert apply_dialect(question(options={"reasoning_effort": "none"}), GLM).call.options == {}
 
 
 def test_z61_tools_on_chat_completions_go_with_effort_none() -> None:
-    """Models that reason by default refuse tools there; what the operator set wins."""
+    """Models that reason by default refuse tools there; the operator's setting wins."""
     chosen = question(options={"reasoning_effort": "low"})
 
     def effort(call: ModelCall, dialect: Dialect) -> JSON:
@@ -238,7 +238,7 @@ def test_z61_tools_on_chat_completions_go_with_effort_none() -> None:
 
 
 def test_z63_preserved_thinking_is_asked_for() -> None:
-    """The template drops the reasoning of older turns unless told to keep it."""
+    """The template drops the reasoning of older turns by default."""
     assert apply_dialect(question(), QWEN_PRESERVED).call.options == {
         "chat_template_kwargs": {"preserve_thinking": True}
     }
@@ -249,7 +249,7 @@ def test_z63_preserved_thinking_is_asked_for() -> None:
 
 
 def test_z65_the_assistant_speaks_between_a_result_and_the_user() -> None:
-    """Mistral refuses a user right after a tool, code 3230."""
+    """Mistral refuses a user turn right after a tool turn, code 3230."""
     model_call = question(ASK, answer(call()), tool(result()), NEXT)
 
     applied = apply_dialect(model_call, MISTRAL)
@@ -274,7 +274,7 @@ def test_z65_results_and_words_of_one_user_turn_are_parted_by_the_bridge() -> No
 
 
 def test_z65_nothing_stands_between_results_or_before_the_assistants_own_word() -> None:
-    """The bridge is for the user only: a second result or an answer needs none."""
+    """The bridge is only for user turns: a second result or an answer needs none."""
     model_call = question(
         ASK,
         answer(call("a"), call("b")),
@@ -314,7 +314,7 @@ def test_switches_that_a_vendor_does_not_have_are_dropped() -> None:
 
 
 def test_strict_at_deepseek_needs_the_beta_url() -> None:
-    """Whoever uses that URL says so by an override."""
+    """An override declares that this URL is used."""
     call = question(tools=(ToolSpec("f", "", {"type": "object"}, strict=True),))
 
     assert apply_dialect(call, DEEPSEEK).call.tools[0].strict is None
@@ -325,7 +325,7 @@ def test_strict_at_deepseek_needs_the_beta_url() -> None:
 
 
 def test_glm_streams_calls_when_asked_to() -> None:
-    """Only in streams with tools, and not against the operator."""
+    """Only in streams with tools, and not against the operator's setting."""
     assert apply_dialect(question(stream=True), GLM).call.options == {"tool_stream": True}
     assert apply_dialect(question(stream=True, tools=()), GLM).call.options == {}
     assert apply_dialect(question(), GLM).call.options == {}
@@ -340,7 +340,7 @@ choices = st.sampled_from([None, AUTO, NONE, REQUIRED, NAMED_F])
 def test_applying_twice_changes_nothing_more(
     name: str, choice: ToolChoice | None, stream: bool, parallel: bool | None
 ) -> None:
-    """What a vendor takes is left as it is; what changed was reported."""
+    """The result is already in the vendor's form, and all changes were reported."""
     model_call = question(
         ASK,
         answer(call("a"), call("b")),

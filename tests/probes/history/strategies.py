@@ -1,4 +1,4 @@
-"""Histories as hypothesis draws them: closed ones, and ones in any disorder."""
+"""Histories drawn by hypothesis: closed ones, and ones in any disorder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from probes.messages import (
     Turn,
 )
 
-# Few ids, so that they meet, repeat and go missing.
+# Few ids, so that they match, repeat and go missing.
 ids = st.sampled_from(["c0", "c1", "c2", ""])
 origins = st.sampled_from(["", "a", "b"])
 texts = st.builds(Text, st.sampled_from(["", "hm", "so"]))

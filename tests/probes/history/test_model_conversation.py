@@ -70,7 +70,7 @@ def test_a_conversation_keeps_an_answer_as_it_came() -> None:
 
 
 def test_results_close_what_is_pending() -> None:
-    """Broken calls wait for their error as well."""
+    """Broken calls need a result as well."""
     conversation = Conversation()
     conversation.add_reply(reply(call(), BrokenCall("{", "bad", name="f", id="b")))
     conversation.add_results([result()])
@@ -79,7 +79,7 @@ def test_results_close_what_is_pending() -> None:
 
 
 def test_an_open_conversation_is_not_sent() -> None:
-    """The error says where, before any endpoint has to."""
+    """The error names the place before any request is sent."""
     conversation = Conversation()
     conversation.add_user("Do it.")
     conversation.add_reply(reply(call()))
@@ -93,7 +93,7 @@ def test_an_open_conversation_is_not_sent() -> None:
 
 
 def test_z37_a_conversation_whose_pairs_are_broken_is_not_sent() -> None:
-    """A result under a rewritten id is told to the caller, before the vendor answers 2013."""
+    """A result under a rewritten id is an error before the vendor answers 2013."""
     conversation = Conversation()
     conversation.add_user("Do it.")
     conversation.add_reply(reply(call("call_function_x_1")))
@@ -110,7 +110,7 @@ def test_z37_a_conversation_whose_pairs_are_broken_is_not_sent() -> None:
 
 @pytest.mark.parametrize("name", sorted(NAMED))
 def test_z37_an_id_is_never_rewritten_on_one_side_only(name: str) -> None:
-    """Whatever form the vendor wants, the result stands under the id of its call."""
+    """Whatever form the vendor requires, the result has the id of its call."""
     conversation = conversation_with(call("call:1|x" + "y" * 90))
     conversation.turns[2] = Turn(Role.TOOL, (result("call:1|x" + "y" * 90),))
 
@@ -135,7 +135,7 @@ def test_an_open_conversation_is_closed_where_that_is_asked_for() -> None:
 
 
 def test_a_question_carries_everything_but_the_turns_from_the_caller() -> None:
-    """And is equal to it where nothing has to be changed."""
+    """It equals the caller's question if nothing has to change."""
     conversation = conversation_with(thought(), call())
 
     prepared = conversation.to_call(QUESTION, SendOptions(MINIMAX))
@@ -146,7 +146,7 @@ def test_a_question_carries_everything_but_the_turns_from_the_caller() -> None:
 
 
 def test_the_dialects_limits_reach_the_question() -> None:
-    """A forced choice that would be refused is not sent, and that is said."""
+    """A forced choice that would be refused is dropped and reported."""
     question = ModelCall("m", (), (TOOL,), tool_choice=REQUIRED)
 
     prepared = conversation_with(thought(), call()).to_call(question, SendOptions(DEEPSEEK))
@@ -160,7 +160,7 @@ def test_the_dialects_limits_reach_the_question() -> None:
 
 
 def test_z42_kimi_gets_ids_in_its_own_form_and_keeps_native_ones() -> None:
-    """Ids of another form make it lose count and leak its markup."""
+    """Ids of another form make it miscount and leak its markup."""
     conversation = conversation_with(call(), origin="openai")
     conversation.add_reply(reply(call("functions.f:7")), "kimi")
     conversation.add_results([result("functions.f:7")])
@@ -175,7 +175,7 @@ def test_z42_kimi_gets_ids_in_its_own_form_and_keeps_native_ones() -> None:
 
 
 def test_z42_calls_are_numbered_through_the_conversation() -> None:
-    """Numbers that begin anew in a later turn make it lose count."""
+    """Numbers that restart in a later turn make it miscount."""
     conversation = conversation_with(call("x"), call("y", "g"))
     conversation.turns[2] = Turn(Role.TOOL, (result("x"), result("y")))
     conversation.add_reply(reply(call("z")))
@@ -189,7 +189,7 @@ def test_z42_calls_are_numbered_through_the_conversation() -> None:
 
 
 def test_z42_numbers_once_sent_stay_when_the_beginning_is_gone() -> None:
-    """The endpoint has seen the id; a history that was compacted does not count anew."""
+    """The endpoint has seen the id; a compacted history is not renumbered."""
     conversation = conversation_with(call())
     conversation.add_user("And now?")
     conversation.add_reply(reply(call("y")))
@@ -217,7 +217,7 @@ def test_z49_mistral_gets_ids_of_nine_alphanumerics() -> None:
 
 
 def test_z44_reused_ids_go_out_under_ids_of_their_own() -> None:
-    """The Responses API refuses a second output under one call_id."""
+    """The Responses API refuses a second output with the same call_id."""
     conversation = conversation_with(call())
     conversation.add_reply(reply(call()))
     conversation.add_results([result("a", "2")])
@@ -230,7 +230,7 @@ def test_z44_reused_ids_go_out_under_ids_of_their_own() -> None:
 
 
 def test_z65_a_new_question_after_a_result_gets_its_bridge() -> None:
-    """Mistral's order holds for what is sent; the conversation stays as it happened."""
+    """The bridge is only in the request; the conversation stays unchanged."""
     conversation = conversation_with(call())
     conversation.add_user("And now?")
 
@@ -241,7 +241,7 @@ def test_z65_a_new_question_after_a_result_gets_its_bridge() -> None:
 
 
 def test_the_vendor_may_change_in_mid_conversation_and_back() -> None:
-    """Foreign signatures stay behind; the first vendor still gets its own whole."""
+    """Foreign signatures are dropped; the first vendor still gets its own turns whole."""
     signed = block("Hm.", signature="S")
     conversation = conversation_with(signed, call("toolu_1"), origin="claude")
     conversation.turns[2] = Turn(Role.TOOL, (result("toolu_1"),))
@@ -257,7 +257,7 @@ def test_the_vendor_may_change_in_mid_conversation_and_back() -> None:
 
 
 def test_z03_reasoning_that_was_never_received_is_not_made_up() -> None:
-    """The endpoint does not think on this question, since without thinking none is due."""
+    """Thinking is turned off for this question, because then no reasoning is required."""
     conversation = conversation_with(call(), origin="openai")
 
     prepared = conversation.to_call(QUESTION, SendOptions(DEEPSEEK, "deepseek"))
@@ -271,7 +271,7 @@ def test_z03_reasoning_that_was_never_received_is_not_made_up() -> None:
 
 
 def test_z03_whoever_insists_on_thinking_is_told_what_will_be_refused() -> None:
-    """The operator's own switch wins, and so does a model that always thinks."""
+    """The operator's own switch wins, as does a model that always thinks."""
     insisting = SendOptions(DEEPSEEK, thinking=True)
     question = ModelCall("m", (), (TOOL,), options={"thinking": {"type": "enabled"}})
 
@@ -286,7 +286,7 @@ def test_z03_whoever_insists_on_thinking_is_told_what_will_be_refused() -> None:
 
 @pytest.mark.parametrize("dialect", [DEEPSEEK, KIMI, DEEPSEEK_V32])
 def test_z05_empty_reasoning_is_reasoning(dialect: Dialect) -> None:
-    """A model that thought nothing has said so, and thinking stays on."""
+    """Empty reasoning is valid, and thinking stays on."""
     prepared = conversation_with(thought(""), call()).to_call(QUESTION, SendOptions(dialect))
 
     assert prepared.call.options == {}
@@ -294,7 +294,7 @@ def test_z05_empty_reasoning_is_reasoning(dialect: Dialect) -> None:
 
 
 def test_reasoning_is_due_where_the_vendor_looks_for_it() -> None:
-    """V4 looks at every turn once tools are in play, V3.2 at calls since the last question."""
+    """V4 checks every turn once tools are used, V3.2 checks calls since the last question."""
     conversation = conversation_with(thought(), call())
     conversation.add_reply(reply(Text("Done.")))
     conversation.add_user("And now?")
@@ -321,7 +321,7 @@ def test_z69_a_trimmed_conversation_loses_the_blocks_that_are_bound_to_it() -> N
 
 
 def test_z69_a_conversation_whose_tools_were_changed_loses_the_blocks_too() -> None:
-    """Whoever edits system text or tools says so; the blocks behind them are void."""
+    """The caller declares edits of system text or tools; later blocks are void."""
     conversation = conversation_with(block("Hm.", signature="S"), call())
 
     prepared = conversation.to_call(QUESTION, SendOptions(ANTHROPIC_BOUND))
@@ -333,7 +333,7 @@ def test_z69_a_conversation_whose_tools_were_changed_loses_the_blocks_too() -> N
 
 
 def test_a_budget_that_cannot_be_kept_is_reported() -> None:
-    """The question is still there to be sent or not."""
+    """The question can still be sent."""
     prepared = conversation_with(call()).to_call(
         QUESTION, SendOptions(MINIMAX, budget=TrimBudget(1))
     )
@@ -343,7 +343,7 @@ def test_a_budget_that_cannot_be_kept_is_reported() -> None:
 
 
 def test_a_conversation_and_its_ids_come_back_from_storage() -> None:
-    """Ids once sent stay: the endpoint has seen them."""
+    """Sent ids stay the same, because the endpoint has seen them."""
     conversation = conversation_with(thought(""), call())
     before = conversation.to_call(QUESTION, SendOptions(MISTRAL))
 
@@ -366,7 +366,7 @@ def test_a_conversation_and_its_ids_come_back_from_storage() -> None:
     ],
 )
 def test_what_is_no_stored_conversation_is_refused(data: JSON) -> None:
-    """Never half of one."""
+    """No partial conversation is read."""
     with pytest.raises(WireError):
         Conversation.from_json(data)
 
@@ -375,7 +375,7 @@ def test_what_is_no_stored_conversation_is_refused(data: JSON) -> None:
 def test_any_history_can_be_sent_closed_to_any_vendor(
     turns: list[Turn], name: str, limit: int
 ) -> None:
-    """Whatever happened before: what goes out is closed, and the conversation is not touched."""
+    """The request is closed, and the conversation is unchanged."""
     conversation = Conversation(list(turns))
 
     sending = SendOptions(NAMED[name], "a", repair=True, budget=TrimBudget(limit))

@@ -21,7 +21,7 @@ QUESTION = ModelCall("m", (), (ToolSpec("f", "Does f.", {"type": "object"}),))
 
 
 def conversation_of(*messages: dict[str, JSON]) -> Conversation:
-    """A talk in which the endpoint said these messages; each call is answered."""
+    """A conversation with these messages of the endpoint; each call is answered."""
     conversation = Conversation()
     conversation.add_user("Do it.")
     for message in messages:
@@ -34,7 +34,7 @@ def conversation_of(*messages: dict[str, JSON]) -> Conversation:
 
 
 def written_messages(conversation: Conversation, dialect: str) -> list[dict[str, Any]]:
-    """The assistant's messages as they go out."""
+    """The assistant messages of the request."""
     body: Any = CHAT.write_request(
         conversation.to_call(QUESTION, SendOptions(dialect_named(dialect))).call
     )
@@ -46,7 +46,7 @@ def a_call(id_: str) -> JSON:
 
 
 def test_z01_z02_reasoning_goes_out_on_the_messages_it_came_on() -> None:
-    """Read off the wire and written again, each message has its own reasoning_content."""
+    """Read and written again, each message has its own reasoning_content."""
     conversation = conversation_of(
         {"content": None, "tool_calls": a_call("c1"), "reasoning_content": "one"},
         {"content": "Done.", "reasoning_content": "two"},
@@ -61,7 +61,7 @@ def test_z01_z02_reasoning_goes_out_on_the_messages_it_came_on() -> None:
 
 
 def test_z02_a_question_with_tools_takes_the_reasoning_of_plain_talk_along() -> None:
-    """Nothing was called yet, but the tools that are offered make all turns count."""
+    """There are no calls yet, but offered tools make all turns count."""
     conversation = conversation_of({"content": "Yes.", "reasoning_content": "one"})
     conversation.add_user("And now?")
 
@@ -69,7 +69,7 @@ def test_z02_a_question_with_tools_takes_the_reasoning_of_plain_talk_along() -> 
 
 
 def test_z02_z05_storage_loses_no_reasoning() -> None:
-    """A conversation that was stored is sent as one that was not, empty reasoning included."""
+    """A stored conversation is sent unchanged, empty reasoning included."""
     conversation = conversation_of(
         {"content": None, "tool_calls": a_call("c1"), "reasoning_content": ""},
         {"content": "Done.", "reasoning_content": "two"},
@@ -82,7 +82,7 @@ def test_z02_z05_storage_loses_no_reasoning() -> None:
 
 
 def test_z05_an_empty_field_goes_out_empty_and_an_absent_one_stays_away() -> None:
-    """A client that leaves the field out when it is empty is refused."""
+    """A client that omits the field when it is empty is refused."""
     conversation = conversation_of(
         {"content": None, "tool_calls": a_call("c1"), "reasoning_content": ""},
         {"content": None, "tool_calls": a_call("c2")},
@@ -105,7 +105,7 @@ def test_z05_an_empty_field_goes_out_empty_and_an_absent_one_stays_away() -> Non
     ],
 )
 def test_z07_a_choice_in_a_clients_own_words_is_not_forced_either(choice: JSON) -> None:
-    """What the adapter keeps for the way back must not slip past the vendor's limit."""
+    """A choice kept in the client's format must not bypass the vendor's limit."""
     tool: JSON = {"type": "function", "function": {"name": "f"}}
     body: JSON = {"model": "m", "messages": [], "tools": [tool], "tool_choice": choice}
     question = CHAT.read_request(body)
@@ -119,7 +119,7 @@ def test_z07_a_choice_in_a_clients_own_words_is_not_forced_either(choice: JSON) 
 
 
 def test_z08_the_thoughts_of_a_client_that_speaks_anthropic_reach_kimi() -> None:
-    """A gateway that loses the block on the way gets a 400 with the index of the message."""
+    """A gateway that loses the block gets a 400 with the index of the message."""
     thinking: JSON = {"type": "thinking", "thinking": "Hm.", "signature": "S"}
     use: JSON = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
     result: JSON = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}

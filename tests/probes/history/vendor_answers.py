@@ -1,4 +1,4 @@
-"""What each vendor answers in the talk of `vendors`, in its own ids and shapes of reasoning."""
+"""The answers of each vendor in the conversation of `vendors`, with its own ids and reasoning."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ BLOCKS: tuple[tuple[dict[str, JSON], ...], ...] = (
         use("toolu_01A", "weather", {"city": "Pâris"}),
         use("toolu_01B", "weather", {"city": "Rome"}),
     ),
-    # An omitted thought: no words, and yet signed.
+    # An omitted thought: no text, but a signature.
     (thinking("", "Eq2"), use("toolu_01C", "clock", {})),
     (thinking("Tell.", "Eq3"), {"type": "text", "text": "18 at noon."}),
     (thinking("Oslo, then.", "Eq4"), use("toolu_01D", "weather", {"city": "Oslo"})),

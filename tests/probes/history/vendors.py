@@ -1,7 +1,7 @@
-"""The vendors of the wire tests: how each answers, and a talk of two questions made of that.
+"""The vendors of the wire tests: their answers, and a conversation of two questions.
 
-Every talk is the same: a question, two calls at once, one of which fails, one call without
-arguments, an answer in words; then a second question and one more call.
+Every conversation is the same: a question, two parallel calls, one of which fails, one call without
+arguments, a text answer; then a second question and one more call.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ PARIS, ROME, OSLO = ('{"city": "Pâris"}', '{"city": "Rome"}', '{"city": "Oslo"}
 
 @dataclass(frozen=True)
 class Vendor:
-    """Who is spoken to: its dialect by name, its wire format, and the answers it gives."""
+    """One vendor: the name of its dialect, its wire format, and its answers."""
 
     dialect_name: str
     format: str
@@ -46,13 +46,13 @@ class Vendor:
 
 
 def ask(vendor: Vendor, conversation: Conversation, answer: JSON) -> None:
-    """Let the vendor give an answer, read off the wire."""
+    """Add an answer of the vendor, read from the wire."""
     reply = vendor.adapter.read_reply(json.loads(json.dumps(answer)))
     conversation.add_reply(reply, vendor.dialect_name)
 
 
 def answer_calls(conversation: Conversation, *contents: str) -> None:
-    """Results for all waiting calls, the last first; what begins with `!` is an error."""
+    """Results for all pending calls, the last first; content that begins with `!` is an error."""
     results = [
         ToolResult(call.id, content.removeprefix("!"), content.startswith("!"), call.name)
         for call, content in zip(conversation.pending, contents, strict=True)
@@ -61,7 +61,7 @@ def answer_calls(conversation: Conversation, *contents: str) -> None:
 
 
 def first_question(vendor: Vendor) -> Conversation:
-    """The talk up to the answer in words."""
+    """The conversation up to the text answer."""
     conversation = Conversation()
     conversation.add_system("Be brief.")
     conversation.add_user("Weather in Paris and Rome?")
@@ -74,7 +74,7 @@ def first_question(vendor: Vendor) -> Conversation:
 
 
 def two_questions(vendor: Vendor) -> Conversation:
-    """The whole talk; the next answer is the vendor's."""
+    """The whole conversation; the next answer is the vendor's."""
     conversation = first_question(vendor)
     conversation.add_user("And Oslo?")
     ask(vendor, conversation, vendor.answers[3])
@@ -92,7 +92,7 @@ def prepare(
 def send(
     conversation: Conversation, vendor: Vendor, question: ModelCall = QUESTION, **how: Any
 ) -> dict[str, Any]:
-    """The body that goes out, as the endpoint decodes it."""
+    """The request body, as the endpoint decodes it."""
     prepared = prepare(conversation, vendor, question, **how)
     body = vendor.adapter.write_request(prepared.call)
     decoded: dict[str, Any] = json.loads(json.dumps(body))
@@ -142,14 +142,14 @@ def chat_answers(ids: Sequence[str], thoughts: Sequence[Mapping[str, JSON]]) -> 
 
 
 def reasoning_fields(*texts: str | None, name: str = "reasoning_content") -> list[dict[str, JSON]]:
-    """A reasoning field for each answer; None where the answer has none."""
+    """A reasoning field for each answer; None if the answer has none."""
     return [{} if text is None else {name: text} for text in texts]
 
 
 def chat_messages(
     ids: Sequence[str], thoughts: Sequence[Mapping[str, JSON]]
 ) -> list[dict[str, JSON]]:
-    """The talk as Chat Completions demands it, whoever serves it."""
+    """The conversation in Chat Completions form, for any vendor."""
     first: JSON = [
         tool_call_entry(ids[0], "weather", PARIS),
         tool_call_entry(ids[1], "weather", ROME),

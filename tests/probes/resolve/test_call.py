@@ -71,7 +71,7 @@ def test_a_call_that_is_right_passes_as_it_came() -> None:
 
 
 def test_name_syntax_and_shape_repairs_are_named_in_order() -> None:
-    """What was done first stands first."""
+    """Earlier repairs come first."""
     call = resolve("```json\n{'arguments': {'city': 'Paris'}}\n```", "functions.get_weather")
 
     assert isinstance(call, ToolCall)
@@ -85,7 +85,7 @@ def test_name_syntax_and_shape_repairs_are_named_in_order() -> None:
 
 
 def test_z55_an_unknown_tool_is_an_error_that_lists_the_real_ones() -> None:
-    """The model sees the name it wrote and the names it may use, not a hidden substitute."""
+    """The model sees its own name and the available names; no tool is substituted."""
     call = broken("{}", "get_forecast")
 
     assert call.kind is Breakage.UNKNOWN_TOOL
@@ -118,7 +118,7 @@ def test_the_list_of_available_tools_is_bounded() -> None:
 def test_arguments_that_break_the_schema_say_where_and_what_was_wanted(
     text: str, path: str, expected: str
 ) -> None:
-    """The first error's path and sentence are what the model needs to try again."""
+    """The path and message of the first error let the model try again."""
     call = broken(text)
 
     assert (call.kind, call.path, call.retryable) == (Breakage.SCHEMA_MISMATCH, path, True)
@@ -126,7 +126,7 @@ def test_arguments_that_break_the_schema_say_where_and_what_was_wanted(
 
 
 def test_a_huge_wrong_value_does_not_make_a_huge_message() -> None:
-    """The value is cut; what was wanted stays."""
+    """The value is cut; the requirement is kept."""
     call = broken(json.dumps({"city": ["x" * 100_000]}))
 
     assert len(call.error) < 600
@@ -135,12 +135,12 @@ def test_a_huge_wrong_value_does_not_make_a_huge_message() -> None:
 
 @pytest.mark.parametrize("text", ["[1]", "5", '"Paris"', "true", "[{}, {}]"])
 def test_arguments_that_are_no_object_are_told_so(text: str) -> None:
-    """A lone value is never guessed to be the one parameter."""
+    """A lone value is never assumed to be the only parameter."""
     assert broken(text).kind is Breakage.NOT_AN_OBJECT
 
 
 def test_too_large_arguments_are_not_worth_a_retry() -> None:
-    """Size and depth have a limit, and the model cannot mend it by trying again."""
+    """Size and depth are limited, and a retry cannot fix them."""
     large = broken('{"city": "' + "x" * MAX_BYTES + '"}')
     deep = broken("[" * 100)
 
@@ -166,14 +166,14 @@ def test_z45_a_trailing_bracket_does_not_cost_the_call() -> None:
 
 @pytest.mark.parametrize("key", ["city<arg_key", "city</arg_value>", "<parameter=city>", "a<|x|>"])
 def test_z35_markup_in_a_key_rejects_the_call(key: str) -> None:
-    """Fragments of another format in the keys mean that the values cannot be trusted."""
+    """With fragments of another format in the keys, the values cannot be trusted."""
     call = broken(json.dumps({"city": "Paris", key: "x"}), "anything")
 
     assert call.kind is Breakage.RESIDUAL_MARKUP
 
 
 def test_markup_in_a_value_is_content() -> None:
-    """A file may well hold tags."""
+    """A file may contain tags."""
     assert isinstance(resolve('{"city": "</arg_value><arg_key>"}'), ToolCall)
 
 
@@ -198,7 +198,7 @@ def test_z58_a_string_parameter_is_never_decoded() -> None:
 
 
 def test_z58_a_repair_that_does_not_validate_is_not_executed() -> None:
-    """A shape that only looks like the arguments is an error."""
+    """A shape that only resembles the arguments is an error."""
     assert broken('{"args": "ls"}', "bash").kind is Breakage.SCHEMA_MISMATCH
     assert broken('"ls -l"', "bash").kind is Breakage.NOT_AN_OBJECT
     assert broken('{"arguments": {"cmd": "ls"}}', "bash").kind is Breakage.SCHEMA_MISMATCH
@@ -209,7 +209,7 @@ def test_z58_a_repair_that_does_not_validate_is_not_executed() -> None:
     "text", ["{'city': 'Paris'}", '{"city": "Paris"}]', '"{}"', '[{"city": "Paris"}]', "null"]
 )
 def test_without_repair_only_strict_json_of_the_right_shape_counts(text: str) -> None:
-    """The unrepaired rate is measured by the same ladder."""
+    """The unrepaired rate is measured by the same code."""
     assert isinstance(resolve(text, repair=False), BrokenCall)
     assert isinstance(resolve('{"city": "Paris"}', "Get_Weather", repair=False), BrokenCall)
     assert isinstance(resolve('{"city": "Paris"}', repair=False), ToolCall)
@@ -217,7 +217,7 @@ def test_without_repair_only_strict_json_of_the_right_shape_counts(text: str) ->
 
 @pytest.mark.parametrize("schema", [None, {}])
 def test_a_tool_without_a_schema_takes_any_object(schema: Mapping[str, JSON] | None) -> None:
-    """There is nothing to hold the arguments against."""
+    """There is nothing to validate against."""
     call = resolve('{"input": {"x": 1}}', "f", tools=[ToolSpec("f", "", schema)])
 
     assert isinstance(call, ToolCall)
@@ -239,7 +239,7 @@ def test_a_schema_that_does_not_compile_checks_nothing_and_says_so(
 
 
 def test_a_pattern_with_lookahead_is_still_checked() -> None:
-    """The linear engine has no lookaround; such a schema is not simply waved through."""
+    """The linear engine has no lookaround; such a schema is checked by the other engine."""
     schema: dict[str, JSON] = {"properties": {"a": {"type": "string", "pattern": "^(?=x).y$"}}}
     tools = [ToolSpec("f", "", schema)]
 
@@ -248,7 +248,7 @@ def test_a_pattern_with_lookahead_is_still_checked() -> None:
 
 
 def test_without_tools_name_and_arguments_are_taken_as_they_are() -> None:
-    """A text may be read by someone who does not know what was offered."""
+    """A text may be read without knowing the offered tools."""
     call = resolve('{"a": 1}', "whatever", tools=())
 
     assert isinstance(call, ToolCall)
@@ -268,7 +268,7 @@ def raw(arguments: JsonText, *, closed: bool = True) -> RawCall:
 
 
 def test_a_swallowed_end_tag_is_noted_and_forgiven() -> None:
-    """Stop strings remove the closing tag; the arguments are whole."""
+    """Stop strings remove the closing tag; the arguments are complete."""
     call = resolve_call(raw(JsonText('{"city": "Paris"}'), closed=False), TOOLS)
 
     assert isinstance(call, ToolCall)
@@ -276,7 +276,7 @@ def test_a_swallowed_end_tag_is_noted_and_forgiven() -> None:
 
 
 def test_json_that_ends_early_in_an_open_call_is_truncated() -> None:
-    """Nobody knows what would have followed."""
+    """The rest is unknown."""
     opened = resolve_call(raw(JsonText('{"city": "Par'), closed=False), TOOLS)
     closed = resolve_call(raw(JsonText('{"city": "Par')), TOOLS)
 
@@ -297,7 +297,7 @@ def test_ids_are_minted_by_place_and_text() -> None:
 
 
 def test_where_a_call_was_found_is_kept() -> None:
-    """A call inside the reasoning is not the same as one in the answer."""
+    """A call inside the reasoning differs from one in the answer."""
     call = RawCall("now", JsonText("{}"), "hermes", "", location=Location.REASONING)
 
     assert resolve_call(call, TOOLS).location is Location.REASONING
@@ -316,7 +316,7 @@ def test_whatever_is_handed_out_validates(text: str, repair: bool, truncated: bo
 
 @given(st.dictionaries(st.from_regex(r"[a-z ]{0,9}", fullmatch=True), JSON_VALUES, max_size=4))
 def test_a_strict_object_passes_with_no_repairs(value: dict[str, JSON]) -> None:
-    """Nothing is done to what needs nothing."""
+    """Valid arguments are not changed."""
     call = resolve(json.dumps(value), "anything")
 
     assert isinstance(call, ToolCall)
@@ -333,7 +333,7 @@ def test_a_strict_object_passes_with_no_repairs(value: dict[str, JSON]) -> None:
 def test_tags_of_any_content_are_read_without_an_exception(
     items: list[Parameter], state: tuple[bool, bool], name: str, repair: bool
 ) -> None:
-    """A call from tags is whole or refused; one that ended inside a value is always refused."""
+    """A call from tags is complete or an error; one that ended inside a value is an error."""
     closed, open_value = state
     call = RawCall(
         name, Parameters(tuple(items)), "glm", "raw", closed=closed, open_value=open_value

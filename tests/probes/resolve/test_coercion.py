@@ -36,7 +36,7 @@ def read_value(text: str, schema: JSON, *, is_string: bool | None = None) -> Par
 )
 @pytest.mark.parametrize("schema", [{"type": "string"}, {"enum": ["x"], "type": "string"}, {}])
 def test_a_pure_string_is_never_coerced(text: str, schema: JSON) -> None:
-    """Zeros, words, white space and markup arrive to the character."""
+    """Zeros, words, white space and markup are kept to the character."""
     expected = "x" if schema == {"enum": ["x"], "type": "string"} and text == " x \n" else text
 
     assert read_value(text, schema).value == expected
@@ -44,14 +44,14 @@ def test_a_pure_string_is_never_coerced(text: str, schema: JSON) -> None:
 
 @given(st.text())
 def test_any_text_of_a_string_parameter_is_verbatim(text: str) -> None:
-    """Only a value that is one CDATA section as a whole loses its wrapping."""
+    """Only a value that is a single CDATA section loses its wrapping."""
     reading = read_value(text, {"type": "string"})
 
     assert reading.value == text or reading.repairs == ("cdata",)
 
 
 def test_an_undeclared_parameter_stays_a_string() -> None:
-    """Nothing says what it should be."""
+    """Its type is unknown."""
     reading = read_parameters([Parameter("q", "5")], SchemaChecker({"properties": {"p": {}}}))
 
     assert reading == ParameterReading({"q": "5"})
@@ -131,7 +131,7 @@ def test_the_reading_that_fits_wins_over_the_first() -> None:
 def test_an_object_between_tags_may_need_the_json_repairs(
     text: str, value: JSON, repairs: tuple[str, ...]
 ) -> None:
-    """They are named as they are everywhere."""
+    """They have the same names as everywhere."""
     assert read_value(text, {"type": "object"}) == ParameterReading(value, repairs)
 
 
@@ -164,13 +164,13 @@ def test_cdata_around_a_whole_value_is_wrapping(
 
 
 def test_white_space_around_a_choice_is_forgiven_only_there() -> None:
-    """A string is not stripped unless only the stripped one is allowed."""
+    """A string is stripped only if just the stripped one is allowed."""
     assert read_value("\nred\n", {"enum": ["red"]}) == ParameterReading("red", ("strip_space",))
     assert read_value("\nred\n", {"type": "string"}) == ParameterReading("\nred\n")
 
 
 def test_the_markup_flag_is_believed_until_the_schema_contradicts() -> None:
-    """DSML says string="true" or "false" for each value."""
+    """DSML sends string="true" or "false" for each value."""
     either: JSON = {"type": ["integer", "string"]}
 
     assert read_value("5", either, is_string=True) == ParameterReading("5")
@@ -184,14 +184,14 @@ def test_the_markup_flag_is_believed_until_the_schema_contradicts() -> None:
 
 
 def test_a_parameter_that_comes_twice_counts_once() -> None:
-    """The last one is taken and the loss is named."""
+    """The last one counts and the loss is named."""
     reading = read_parameters([Parameter("p", "1"), Parameter("p", "2")], SchemaChecker(None))
 
     assert reading == ParameterReading({"p": "2"}, ("duplicate_keys",))
 
 
 def test_one_value_that_cannot_fit_does_not_undo_the_others() -> None:
-    """Each is read as well as it can be."""
+    """Each value is read as well as possible."""
     checker = SchemaChecker({"properties": {"a": {"type": "object"}, "b": {"enum": ["<"]}}})
     reading = read_parameters([Parameter("a", "no"), Parameter("b", "&lt;")], checker)
 

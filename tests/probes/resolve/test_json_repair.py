@@ -43,7 +43,7 @@ def test_each_repair_reads_what_it_is_for(text: str, value: JSON, repairs: tuple
 
 
 def test_several_repairs_are_named_in_the_order_of_the_ladder() -> None:
-    """A text may be wrong in many ways at once."""
+    """A text may have many faults at once."""
     reading = read_json('```json\n{\'a\': "x\ny", /* b */ b: "\\d",}]\n```')
 
     assert reading.value == {"a": "x\ny", "b": "\\d"}
@@ -74,7 +74,7 @@ def test_several_repairs_are_named_in_the_order_of_the_ladder() -> None:
     ],
 )
 def test_no_repair_touches_the_inside_of_a_string(value: str) -> None:
-    """What a valid text says in a string arrives to the character."""
+    """The content of a valid string is kept to the character."""
     reading = read_json(json.dumps({"a": value}))
 
     assert (reading.value, reading.repairs) == ({"a": value}, ())
@@ -119,7 +119,7 @@ def test_z45_a_trailing_bracket_is_forgiven() -> None:
 
 
 def test_z19_concatenated_objects_are_several_values_and_no_value() -> None:
-    """Parallel calls that a server glued together are not merged or cut to the first."""
+    """Joined parallel calls are not merged or cut to the first."""
     for text in ('{"a": 1}{"a": 2}', '{"a": 1}\n{"a": 1}', '{"a": 1},{"a": 2}'):
         reading = read_json(text)
 
@@ -141,7 +141,7 @@ def test_z19_concatenated_objects_are_several_values_and_no_value() -> None:
     ],
 )
 def test_a_text_that_ends_early_is_never_completed(text: str, closable: bool) -> None:
-    """Whether closing it would have helped is only told."""
+    """`closable` only says whether closing it would help."""
     reading = read_json(text)
 
     assert (reading.value, reading.ended_early, reading.closable) == (None, True, closable)
@@ -151,13 +151,13 @@ def test_a_text_that_ends_early_is_never_completed(text: str, closable: bool) ->
     "text", ["[" * 100_000, "{'a':" * 65 + "1" + "}" * 65, "'" + "x" * MAX_BYTES + "'"]
 )
 def test_depth_and_size_are_bounded(text: str) -> None:
-    """Too deep and too large are told from malformed."""
+    """Too deep and too large differ from malformed."""
     assert read_json(text).too_large
 
 
 @given(JSON_VALUES)
 def test_strict_json_passes_untouched(value: JSON) -> None:
-    """What is JSON is read as json reads it and needs no repair."""
+    """Valid JSON reads as with json and needs no repair."""
     reading = read_json(json.dumps(value))
 
     assert json.dumps(reading.value) == json.dumps(value)
@@ -182,7 +182,7 @@ def test_a_python_literal_is_read_as_python_reads_it(value: JSON) -> None:
     )
 )
 def test_any_text_is_read_without_an_exception(tokens: list[str]) -> None:
-    """Noise of the worst kind gives a value or an error, and only known repairs."""
+    """Any noise gives a value or an error, and only known repairs."""
     reading = read_json("".join(tokens))
 
     assert set(reading.repairs) <= set(ORDER)

@@ -1,7 +1,7 @@
-"""A vendor of its own: OpenAI Chat from the format's documentation, and a reader of plain requests.
+"""An independent vendor: OpenAI Chat from the format's documentation, reading plain requests.
 
-It shares no line with the prober or the simulated vendors, so what both sides of those might get
-wrong alike shows here. `failing` is "", "leak", "prose" or "one_call".
+It shares no code with the prober or the simulated vendors, so a fault that both of those share
+shows here. `failing` is "", "leak", "prose" or "one_call".
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _IDS = itertools.count(1)
 
 
 class Refusal(Exception):
-    """A request that the vendor does not take."""
+    """A request that the vendor refuses."""
 
 
 @contextlib.contextmanager
 def run_vendor(failing: str = "") -> Iterator[str]:
-    """The vendor on a free port: its base address."""
+    """Run the vendor on a free port; yields its base URL."""
 
     class Handler(_Handler):
         trouble = failing
@@ -111,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     @override
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: a test's output is its own."""
+        """Nothing, to keep the test output clean."""
 
 
 def _pieces(text: str) -> list[str]:
@@ -119,7 +119,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def check(request: dict[str, Any]) -> None:
-    """Refuse what OpenAI refuses, in its words: unknown parameters, and histories left open."""
+    """Refuse what OpenAI refuses, with its messages: unknown parameters, and unclosed histories."""
     for name in request.keys() - KNOWN:
         raise Refusal(f"Unrecognized request argument supplied: {name}")
     waiting: set[str] = set()
@@ -144,7 +144,7 @@ def check(request: dict[str, Any]) -> None:
 
 
 def think(request: dict[str, Any]) -> tuple[str, list[Call]]:
-    """A text, or the calls that are due."""
+    """A text, or the calls that the question asks for."""
     messages = request["messages"]
     last = max(at for at, message in enumerate(messages) if message["role"] == "user")
     prompt, since = messages[last]["content"], messages[last + 1 :]
@@ -163,7 +163,7 @@ def think(request: dict[str, Any]) -> tuple[str, list[Call]]:
 
 
 def _after_results(since: list[dict[str, Any]]) -> tuple[str, list[Call]]:
-    """What came back, in words; an error that tells how a text must begin is followed."""
+    """The results in words; an error that requires a prefix is followed."""
     content = since[-1]["content"]
     rule = re.search(r"(\w+) must start with (/\w+/)", content)
     if rule is None:
@@ -175,7 +175,7 @@ def _after_results(since: list[dict[str, Any]]) -> tuple[str, list[Call]]:
 
 
 def _read(prompt: str, tools: dict[str, Any]) -> list[Call]:
-    """One call for each time that a tool is named, with the values that follow its name."""
+    """One call per mention of a tool, with the values that follow its name."""
     if not tools:
         return []
     names = "|".join(map(re.escape, tools))
@@ -208,7 +208,7 @@ def _made_up(tool: dict[str, Any]) -> Call:
 
 
 def as_message(text: str, calls: list[Call], failing: str) -> tuple[dict[str, Any], str]:
-    """The message and its finish reason, with the vendor's trouble."""
+    """The message and its finish reason, with the vendor's fault."""
     message: dict[str, Any] = {"role": "assistant", "content": text}
     if not calls:
         return message, "stop"

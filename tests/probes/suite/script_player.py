@@ -1,4 +1,4 @@
-"""Plays a probe's script without a network: hand-made answers in, questions and verdict out."""
+"""Runs a probe's script without a network: scripted answers in, questions and verdict out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ScriptedAnswer: TypeAlias = "Reply | Refused"
 
 @dataclass
 class Played:
-    """A script that came to its end: what it said, and every question it asked on the way."""
+    """A finished script: its judgement, and every question that it asked."""
 
     judged: Judgement
     questions: list[Question] = field(default_factory=list)
@@ -53,14 +53,14 @@ class Played:
 
     @property
     def trials(self) -> dict[str, list[bool]]:
-        """By metric, whether each of its trials went well."""
+        """By metric, whether each of its trials was good."""
         trials: dict[str, list[bool]] = defaultdict(list)
         for verdict in self.judged.verdicts:
             trials[str(verdict.metric)].append(verdict.good)
         return dict(trials)
 
     def call(self, label: str) -> ModelCall:
-        """The question that was asked under a label."""
+        """The question with this label."""
         (question_call,) = [question.call for question in self.questions if question.label == label]
         return question_call
 
@@ -68,7 +68,7 @@ class Played:
 def play(
     probe: Probe, drawn: DrawnValues, *answers: ScriptedAnswer, builder: QuestionBuilder = OPENAI
 ) -> Played:
-    """Give the answers in order, one a question; all of them must be asked for."""
+    """Give the answers in order, one per question; all of them must be used."""
     remaining = list(answers)
     played = play_by_question(probe, drawn, lambda question: remaining.pop(0), builder=builder)
     assert not remaining, f"{len(remaining)} answers were not asked for"
@@ -82,7 +82,7 @@ def play_by_question(
     *,
     builder: QuestionBuilder = OPENAI,
 ) -> Played:
-    """Answer each question by what it asks."""
+    """Compute the answer to each question."""
     script = probe.script(drawn, builder)
     played = Played(Judgement(None))  # type: ignore[arg-type]
     try:

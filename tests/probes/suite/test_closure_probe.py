@@ -38,7 +38,7 @@ def play_closure(**over: ScriptedAnswer) -> Played:
 
 
 def test_a_whole_and_a_trimmed_history_that_are_taken_pass() -> None:
-    """What is said to broken histories is told by its class."""
+    """The refusals of broken histories are recorded by kind."""
     played = play_closure()
 
     assert (played.outcome, played.kinds) == ("pass", [])
@@ -70,7 +70,7 @@ def test_an_endpoint_that_takes_broken_histories_passes_and_is_told() -> None:
 
 
 def test_the_histories_are_broken_as_they_are_named() -> None:
-    """Each breaks one rule that our own check knows; the whole and the trimmed one break none."""
+    """Each violates one rule of our own check; the whole and the trimmed one violate none."""
     played = play_closure()
 
     violations = {
@@ -84,7 +84,7 @@ def test_the_histories_are_broken_as_they_are_named() -> None:
 
 
 def test_trimming_drops_the_beginning_and_keeps_the_chain() -> None:
-    """The greeting goes; the call stays with its result."""
+    """The greeting is dropped; the call stays with its result."""
     played = play_closure()
 
     turns = played.call("trimmed").turns
@@ -110,7 +110,7 @@ def test_trimming_drops_the_beginning_and_keeps_the_chain() -> None:
     ],
 )
 def test_a_right_history_that_is_refused_fails(label: str, kind: FindingKind, outcome: str) -> None:
-    """A refusal that blames calls and results is the endpoint's; any other is no verdict."""
+    """A refusal because of calls and results is a failure; any other is no verdict."""
     played = play_closure(**{label: refusal(kind)})
 
     assert (played.outcome, played.kinds) == (outcome, [str(kind)])
@@ -122,7 +122,7 @@ def test_a_right_history_that_is_refused_fails(label: str, kind: FindingKind, ou
 
 
 def test_a_trimmed_history_still_owes_its_call() -> None:
-    """Taken and not understood is a failed turn."""
+    """An accepted history without the requested call is a failed turn."""
     played = play_closure(trimmed=prose())
 
     assert (played.outcome, played.kinds) == ("fail", ["no_call"])
@@ -130,7 +130,7 @@ def test_a_trimmed_history_still_owes_its_call() -> None:
 
 
 def test_without_a_first_call_there_is_no_history() -> None:
-    """The script ends with what was missing."""
+    """The script ends with the missing call."""
     played = play_closure(asked=prose())
 
     assert (played.outcome, played.kinds, played.rounds) == ("fail", ["no_call"], [("asked",)])
@@ -138,7 +138,7 @@ def test_without_a_first_call_there_is_no_history() -> None:
 
 
 def test_a_model_that_calls_again_is_answered_and_asked_on() -> None:
-    """A call in place of the answer must not leave the history open."""
+    """A call instead of the answer must not leave the history open."""
     played = play_closure(whole=calls(call("probe_add", {"a": 1, "b": 2}, "c7")))
 
     assert played.outcome == "pass"

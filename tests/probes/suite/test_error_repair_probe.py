@@ -26,7 +26,7 @@ RIGHT = calls(call("probe_fail_once", {"path": "/safe/amber/cedar-1.txt"}, "c2")
 
 
 def test_a_call_that_follows_the_error_passes() -> None:
-    """The error goes back as an error under the id of its call, in the structured form."""
+    """The error is returned in its structured form under the id of its call."""
     played = play(ERROR_REPAIR, DRAWN, WRONG, RIGHT)
 
     assert (played.outcome, played.kinds, played.facts["tries"]) == ("pass", [], 1)
@@ -40,7 +40,7 @@ def test_a_call_that_follows_the_error_passes() -> None:
 
 @pytest.mark.parametrize("tries", range(2, MAX_TRIES + 1))
 def test_a_later_correction_is_counted_and_fails(tries: int) -> None:
-    """Only the next call after the first error is a trial; how many it took is a fact."""
+    """Only the next call after the first error is a trial; the number of tries is a fact."""
     played = play(ERROR_REPAIR, DRAWN, *[WRONG] * tries, RIGHT)
 
     assert (played.outcome, played.kinds) == ("fail", ["not_repaired"])
@@ -48,7 +48,7 @@ def test_a_later_correction_is_counted_and_fails(tries: int) -> None:
 
 
 def test_a_call_that_is_never_corrected_is_given_up() -> None:
-    """After so many errors the answer is no."""
+    """After the maximum number of errors the script ends."""
     played = play(ERROR_REPAIR, DRAWN, *[WRONG] * (MAX_TRIES + 1))
 
     assert (played.outcome, played.kinds) == ("fail", ["not_repaired"])
@@ -56,7 +56,7 @@ def test_a_call_that_is_never_corrected_is_given_up() -> None:
 
 
 def test_a_correction_that_breaks_the_schema_is_none() -> None:
-    """The right path beside a surplus argument cannot be run."""
+    """The right path with a surplus argument cannot be run."""
     surplus = call("probe_fail_once", {"path": "/safe/x", "force": True}, "c2")
 
     played = play(ERROR_REPAIR, DRAWN, WRONG, calls(surplus), RIGHT)
@@ -69,7 +69,7 @@ def test_a_correction_that_breaks_the_schema_is_none() -> None:
     "reply", [prose("I am sorry."), Reply((), Stop.END), Reply((thought(),), Stop.END)]
 )
 def test_an_end_without_a_call_repairs_nothing(reply: Reply) -> None:
-    """Giving up is no correction and ends the script; it is no failure to read a call."""
+    """Giving up is no correction and ends the script; it is no parse failure."""
     played = play(ERROR_REPAIR, DRAWN, WRONG, reply)
 
     assert played.kinds == ["not_repaired"]
@@ -85,7 +85,7 @@ def test_an_end_without_a_call_repairs_nothing(reply: Reply) -> None:
     ],
 )
 def test_a_lost_call_after_an_error_is_a_failure_to_read(reply: Reply, kind: str) -> None:
-    """A broken call and markup of one are traces of a call that did not arrive."""
+    """A broken call and leaked markup are traces of a call that did not arrive."""
     played = play(ERROR_REPAIR, DRAWN, WRONG, reply)
 
     assert played.kinds == [kind, "not_repaired"]
@@ -93,7 +93,7 @@ def test_a_lost_call_after_an_error_is_a_failure_to_read(reply: Reply, kind: str
 
 
 def test_a_model_that_corrects_before_any_error_proves_nothing() -> None:
-    """It went its own way: wrong value, no trial, no fact."""
+    """A wrong value, but no trial and no fact."""
     played = play(ERROR_REPAIR, DRAWN, RIGHT)
 
     assert (played.outcome, played.kinds) == ("fail", ["wrong_value"])
@@ -102,7 +102,7 @@ def test_a_model_that_corrects_before_any_error_proves_nothing() -> None:
 
 
 def test_without_a_first_call_there_is_no_error_to_feed_back() -> None:
-    """The script ends with what was missing."""
+    """The script ends with the missing call."""
     played = play(ERROR_REPAIR, DRAWN, prose())
 
     assert played.kinds == ["no_call"]
@@ -111,7 +111,7 @@ def test_without_a_first_call_there_is_no_error_to_feed_back() -> None:
 
 
 def test_every_call_of_a_turn_gets_the_error() -> None:
-    """Two calls are two results, else the history would be open."""
+    """Two calls get two results; otherwise the history would be open."""
     twice = calls(*WRONG.parts, call("probe_fail_once", {"path": "/data/x"}, "c9"))
 
     played = play(ERROR_REPAIR, DRAWN, twice, RIGHT)
@@ -149,7 +149,7 @@ def test_a_refused_error_result_is_no_trial_of_repair(
 
 
 def test_drawn_paths_are_wrong_until_corrected() -> None:
-    """Every drawn path breaks the rule that the error tells."""
+    """Every drawn path violates the rule that the error states."""
     for seed in range(50):
         values = ERROR_REPAIR.draw(random.Random(seed))
         assert not str(values.values["path"]).startswith("/safe/")

@@ -14,7 +14,7 @@ GOOD: dict[str, JSON] = dict(DRAWN.values)
 
 
 def test_the_call_asked_for_passes() -> None:
-    """One structured call with the drawn values is what the probe wants."""
+    """One structured call with the drawn values passes."""
     played = play(FORMAT, DRAWN, calls(call("probe_echo", GOOD)))
 
     assert (played.outcome, played.kinds) == ("pass", [])
@@ -44,7 +44,7 @@ def test_anything_but_that_call_fails(
 
 
 def test_a_deviation_is_told_and_does_not_fail() -> None:
-    """A bent format that could be read is a fact, not a failure."""
+    """A readable deviation from the format is a fact, not a failure."""
     bent = (Deviation("missing_id", "$.x"), Deviation("missing_id", "$.y"))
 
     played = play(FORMAT, DRAWN, Reply((call("probe_echo", GOOD),), Stop.END, deviations=bent))
@@ -54,7 +54,7 @@ def test_a_deviation_is_told_and_does_not_fail() -> None:
 
 
 def test_a_trial_can_be_repeated_alone() -> None:
-    """The values depend on seed, probe and trial, and on nothing else."""
+    """The values depend only on seed, probe and trial."""
     values = [FORMAT.draw(rng_for("seed", "format", trial)) for trial in (1, 2, 3)]
 
     assert FORMAT.draw(rng_for("seed", "format", 2)) == values[1]
@@ -62,7 +62,7 @@ def test_a_trial_can_be_repeated_alone() -> None:
 
 
 def test_the_question_carries_the_drawn_values() -> None:
-    """Each drawn value stands on the line of its name, whatever is in it."""
+    """Each drawn value is on the line of its name, whatever it contains."""
     for seed in range(200):
         values = FORMAT.draw(random.Random(seed))
         (question,) = next(FORMAT.script(values, OPENAI))
@@ -75,7 +75,7 @@ def test_the_question_carries_the_drawn_values() -> None:
 
 
 def test_drawn_messages_carry_quotes_and_foreign_letters_now_and_then() -> None:
-    """Strings that break sloppy encoders are part of the question."""
+    """Strings that break careless encoders are part of the question."""
     messages = [str(FORMAT.draw(random.Random(seed)).values["message"]) for seed in range(200)]
 
     assert any('"' in message for message in messages)

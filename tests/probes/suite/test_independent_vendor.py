@@ -66,7 +66,7 @@ def rate(report: Mapping[str, Any], metric: str) -> float | None:
 
 
 def test_a_healthy_vendor_passes_every_probe() -> None:
-    """Nothing in the suite depends on who wrote the vendor."""
+    """The suite does not depend on the implementation of the vendor."""
     report = probe_vendor()
 
     assert failed(report) == set()
@@ -79,7 +79,7 @@ def test_a_healthy_vendor_passes_every_probe() -> None:
 
 
 def test_calls_in_the_text_are_found_to_be_the_vendors_format() -> None:
-    """The rest of the profile is what it would be on the wire."""
+    """The rest of the profile is the same as on the wire."""
     report = probe_vendor("leak")
 
     expected = {**HEALTHY, "tool_call_format": "json_text", "parser": "hermes"}
@@ -89,7 +89,7 @@ def test_calls_in_the_text_are_found_to_be_the_vendors_format() -> None:
 
 
 def test_prose_in_place_of_calls_is_no_tool_use_at_all() -> None:
-    """What only calls could show stays unknown."""
+    """Fields that need calls stay unknown."""
     report = probe_vendor("prose")
 
     capabilities = report["capabilities"]
@@ -102,7 +102,7 @@ def test_prose_in_place_of_calls_is_no_tool_use_at_all() -> None:
 
 
 def test_a_second_call_that_is_dropped_costs_parallel_use_alone() -> None:
-    """Whole and streamed answers agree, and every call that comes is right."""
+    """Unstreamed and streamed answers agree, and every received call is right."""
     report = probe_vendor("one_call")
 
     expected = {**HEALTHY, "supports_parallel_tool_use": False}
@@ -113,7 +113,7 @@ def test_a_second_call_that_is_dropped_costs_parallel_use_alone() -> None:
 
 
 def imported_modules(path: Path) -> set[str]:
-    """The modules that a file imports, wherever in it."""
+    """The modules that a file imports anywhere."""
     modules: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -132,7 +132,7 @@ def imported_modules(path: Path) -> set[str]:
     ],
 )
 def test_prober_and_vendors_do_not_know_each_other(place: str, forbidden: tuple[str, ...]) -> None:
-    """A question and its answer meet on the wire only."""
+    """Questions and answers meet only on the wire."""
     path = ROOT / place
     files = [path] if path.is_file() else sorted(path.rglob("*.py"))
     known = {

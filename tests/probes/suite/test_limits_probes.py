@@ -49,7 +49,7 @@ def play_choices(
 
 
 def test_choices_that_are_obeyed_work() -> None:
-    """Each value is sent where it makes a difference, and the model did what it says."""
+    """Each value is sent where it makes a difference, and the model followed it."""
     played = play_choices()
 
     assert (played.outcome, played.kinds) == ("pass", [])
@@ -75,7 +75,7 @@ def test_choices_that_are_obeyed_work() -> None:
     ],
 )
 def test_a_choice_that_is_taken_and_ignored_fails(name: str, answer: ScriptedAnswer) -> None:
-    """Silence where a call is forced and a call where none may be are both disobedience."""
+    """No call under a forced choice and a call under "none" both fail."""
     played = play_choices({name: answer})
 
     assert (played.outcome, played.kinds) == ("fail", ["choice_ignored"])
@@ -83,7 +83,7 @@ def test_a_choice_that_is_taken_and_ignored_fails(name: str, answer: ScriptedAns
 
 
 def test_a_choice_that_is_refused_is_told_and_does_not_fail() -> None:
-    """An endpoint that says no can be worked with."""
+    """A refusal is a usable answer."""
     played = play_choices({"required": refusal(FindingKind.FORCED_CHOICE)})
 
     assert played.outcome == "pass"
@@ -91,7 +91,7 @@ def test_a_choice_that_is_refused_is_told_and_does_not_fail() -> None:
 
 
 def test_an_endpoint_that_refuses_every_choice_proves_nothing() -> None:
-    """Then it is not the choice that it refuses."""
+    """Then it does not refuse the choice itself."""
     played = play_choices(dict.fromkeys(CHOICES, PROVIDER))
 
     assert (played.outcome, played.kinds) == ("void", ["provider_error"])
@@ -99,7 +99,7 @@ def test_an_endpoint_that_refuses_every_choice_proves_nothing() -> None:
 
 
 def test_the_dialects_own_limits_are_not_taken_for_granted() -> None:
-    """DeepSeek is said to refuse forced calls while it thinks; it is asked all the same."""
+    """DeepSeek is documented to refuse forced calls while it thinks; they are sent anyway."""
     played = play_choices(builder=DEEPSEEK)
 
     assert played.rounds == [tuple(f"tool_choice {name}" for name in CHOICES)]
@@ -107,7 +107,7 @@ def test_the_dialects_own_limits_are_not_taken_for_granted() -> None:
 
 
 def test_a_choice_that_the_format_cannot_carry_is_not_asked_for() -> None:
-    """Ollama has no tool_choice: what was not sent cannot be ignored."""
+    """Ollama has no tool_choice, so it cannot be ignored."""
     adapter = adapter_for(Provider.OLLAMA)
     builder = QuestionBuilder("m", DIALECTS[Provider.OLLAMA], adapter.format)
 
@@ -142,7 +142,7 @@ def test_each_extra_is_sent_beside_the_plain_question() -> None:
 
 @pytest.mark.parametrize("name", EXTRAS)
 def test_an_extra_that_is_refused_is_told_and_does_not_fail(name: str) -> None:
-    """What may be sent is written down, that is all."""
+    """The accepted extras are only recorded."""
     played = play_parameters(**{name: refusal(FindingKind.PARAM_UNKNOWN, "tools: no")})
 
     assert played.outcome == "pass"
@@ -150,7 +150,7 @@ def test_an_extra_that_is_refused_is_told_and_does_not_fail(name: str) -> None:
 
 
 def test_a_plain_question_that_is_refused_or_fails_is_judged() -> None:
-    """The extras say nothing where the plain question does not work."""
+    """The extras mean nothing if the plain question does not work."""
     refused = play_parameters(plain=refusal(FindingKind.NO_TOOLS))
     talked = play_parameters(plain=prose())
 
@@ -173,7 +173,7 @@ def ids_in(labels: ModelCall) -> set[str]:
 
 
 def test_every_form_of_id_is_sent_as_it_is() -> None:
-    """Each history pairs, under the very id that another vendor would have given."""
+    """Each history is closed, with the id in another vendor's form."""
     played = play_ids()
 
     assert played.outcome == "pass"
@@ -184,7 +184,7 @@ def test_every_form_of_id_is_sent_as_it_is() -> None:
 
 
 def test_a_form_that_is_refused_is_told_and_does_not_fail() -> None:
-    """Only ids in the vendor's own form must be taken."""
+    """Only ids in the vendor's own form must be accepted."""
     played = play_ids(long=refusal(FindingKind.ID_FORMAT), kimi=refusal(FindingKind.ID_FORMAT))
 
     assert played.outcome == "pass"
@@ -192,7 +192,7 @@ def test_a_form_that_is_refused_is_told_and_does_not_fail() -> None:
 
 
 def test_ids_in_the_vendors_own_form_go_through_the_dialect() -> None:
-    """Mistral takes nine letters and digits; ours are mapped before they are sent."""
+    """Mistral accepts nine letters and digits; ours are mapped before they are sent."""
     adapter = adapter_for(Provider.MISTRAL)
     builder = QuestionBuilder("m", DIALECTS[Provider.MISTRAL], adapter.format)
 
@@ -206,7 +206,7 @@ def test_ids_in_the_vendors_own_form_go_through_the_dialect() -> None:
 
 
 def test_ids_in_the_vendors_own_form_that_are_refused_fail() -> None:
-    """A refusal that blames the id fails; trouble on the way is no verdict."""
+    """A refusal because of the id fails; other errors are no verdict."""
     refused = play_ids(mapped=refusal(FindingKind.ID_FORMAT))
     trouble = play_ids(mapped=PROVIDER)
 

@@ -34,7 +34,7 @@ SECOND = call("probe_add", {"a": 1, "b": 2}, "c2")
 
 @pytest.mark.parametrize("probe", [PARALLEL_MIXED, PARALLEL_SAME], ids=lambda probe: probe.name)
 def test_two_calls_and_both_results_pass(probe: ParallelProbe) -> None:
-    """Both calls arrive in one turn and both results go back, each under its id."""
+    """Both calls arrive in one turn and both results are returned, each under its id."""
     values = probe.draw(random.Random(1))
     expected = values.values["calls"]
     assert isinstance(expected, list)
@@ -52,7 +52,7 @@ def test_two_calls_and_both_results_pass(probe: ParallelProbe) -> None:
 
 
 def test_the_probes_ask_for_the_same_tool_and_for_different_ones() -> None:
-    """What a name promises is what is drawn."""
+    """The drawn tools match the probe's name."""
     same = PARALLEL_SAME.draw(random.Random(2)).values["calls"]
     mixed = PARALLEL_MIXED.draw(random.Random(2)).values["calls"]
     assert isinstance(same, list)
@@ -76,7 +76,7 @@ def test_the_probes_ask_for_the_same_tool_and_for_different_ones() -> None:
 def test_fewer_calls_one_id_or_other_values_fail(
     model_calls: list[ToolCall], kinds: list[str], together: list[bool], count: int
 ) -> None:
-    """A downgrade is fewer calls; everything else is told for what it is."""
+    """Only fewer calls are a downgrade; the others have their own findings."""
     played = play(PARALLEL_MIXED, DRAWN, calls(*model_calls), prose())
 
     assert (played.outcome, played.kinds) == ("fail", kinds)
@@ -85,7 +85,7 @@ def test_fewer_calls_one_id_or_other_values_fail(
 
 
 def test_without_any_call_there_is_no_trial_of_parallel_calls() -> None:
-    """Prose is a failed parse, not a downgrade, and nothing is said about the capability."""
+    """Prose is a failed parse, not a downgrade, and the capability stays unknown."""
     played = play(PARALLEL_MIXED, DRAWN, prose())
 
     assert played.kinds == ["no_call"]
@@ -103,7 +103,7 @@ def test_without_any_call_there_is_no_trial_of_parallel_calls() -> None:
 def test_refused_results_fail_where_the_pairing_is_blamed(
     reply: ScriptedAnswer, outcome: str, closed: list[bool] | None
 ) -> None:
-    """The calls stay counted whatever becomes of their results."""
+    """The calls are counted whatever happens to their results."""
     played = play(PARALLEL_MIXED, DRAWN, calls(FIRST, SECOND), reply)
 
     assert played.outcome == outcome
@@ -133,7 +133,7 @@ def test_the_switch_is_obeyed_or_ignored(
 
 
 def test_a_dialect_without_the_switch_is_not_blamed_for_two_calls() -> None:
-    """What was never asked cannot be disobeyed."""
+    """A switch that was not sent cannot be ignored."""
     bare = replace(OPENAI, dialect=replace(OPENAI.dialect, parallel_switch=False))
 
     played = play(PARALLEL_OFF, DRAWN, calls(FIRST, SECOND), builder=bare)
@@ -147,7 +147,7 @@ def test_a_dialect_without_the_switch_is_not_blamed_for_two_calls() -> None:
     [("Unknown parameter: parallel_tool_calls", "fail"), ("Your account is inactive", "void")],
 )
 def test_a_refused_switch_is_told(message: str, outcome: str) -> None:
-    """A refusal of the switch is the endpoint's word; another one proves nothing."""
+    """A refusal of the switch counts; another refusal proves nothing."""
     kind = FindingKind.PARAM_UNKNOWN if outcome == "fail" else FindingKind.PROVIDER_ERROR
 
     played = play(PARALLEL_OFF, DRAWN, refusal(kind, message))

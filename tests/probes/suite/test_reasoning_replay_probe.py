@@ -47,12 +47,12 @@ def branches(
 
 
 def reasoning_texts(question_call: ModelCall) -> list[str]:
-    """The reasoning texts that a question carries."""
+    """The reasoning texts of a question."""
     return [p.text for turn in question_call.turns for p in turn.parts if isinstance(p, Reasoning)]
 
 
 def test_the_branches_differ_in_the_reasoning_alone() -> None:
-    """Kept is as received, dropped has none, blanked has an empty one; calls stay the same."""
+    """Kept is as received, dropped has none, blanked has an empty one; calls are the same."""
     played = branches(ANSWER, ANSWER, ANSWER, ANSWER)
 
     assert played.rounds[:2] == [("asked",), BRANCHES]
@@ -101,7 +101,7 @@ def test_the_next_user_turn_comes_with_and_without_the_reasoning() -> None:
 def test_a_history_that_is_taken_by_the_rule_passes(
     same: tuple[ScriptedAnswer, ...], later: tuple[ScriptedAnswer, ScriptedAnswer], facts: list[str]
 ) -> None:
-    """What is said to the other branches is a fact, and fails nothing."""
+    """The results of the other branches are facts, and fail nothing."""
     played = branches(*same, later=later)
 
     names = ["guess", "kept", "dropped", "blanked", "next_kept", "next_dropped"]
@@ -112,7 +112,7 @@ def test_a_history_that_is_taken_by_the_rule_passes(
 
 
 def test_a_guess_that_keeps_too_little_fails() -> None:
-    """The dialect's rule was not enough; all reasoning was, and both are told."""
+    """The dialect's rule was not enough, all reasoning was, and both are recorded."""
     played = branches(MISSING, ANSWER, MISSING, MISSING, builder=OPENAI)
 
     assert (played.outcome, played.kinds) == ("fail", ["replay_missing"])
@@ -123,7 +123,7 @@ def test_a_guess_that_keeps_too_little_fails() -> None:
 
 
 def test_reasoning_that_is_refused_ends_before_the_next_turn() -> None:
-    """Where only the bare history is taken, the rule was wrong and there is no next turn."""
+    """If only the bare history is accepted, the rule was wrong and there is no next turn."""
     unknown = refusal(FindingKind.PARAM_UNKNOWN, "reasoning_content is not permitted")
 
     played = branches(unknown, unknown, ANSWER, unknown, later=None)
@@ -139,7 +139,7 @@ def test_reasoning_that_is_refused_ends_before_the_next_turn() -> None:
 
 
 def test_a_refusal_of_all_but_the_bare_history_fails_whatever_it_says() -> None:
-    """The branches differ in the reasoning alone, so it is the reasoning that is refused."""
+    """The branches differ only in the reasoning, so the reasoning is refused."""
     vague = refusal(FindingKind.PROVIDER_ERROR, "Bad request")
 
     played = branches(vague, vague, ANSWER, vague, later=None)
@@ -148,7 +148,7 @@ def test_a_refusal_of_all_but_the_bare_history_fails_whatever_it_says() -> None:
 
 
 def test_trouble_in_every_branch_is_no_verdict_on_reasoning() -> None:
-    """A refusal that has nothing to do with it is void."""
+    """An unrelated refusal is void."""
     trouble = refusal(FindingKind.PROVIDER_ERROR, "Your account is inactive")
 
     played = branches(trouble, trouble, trouble, trouble, later=None)
@@ -158,7 +158,7 @@ def test_trouble_in_every_branch_is_no_verdict_on_reasoning() -> None:
 
 
 def test_a_model_that_does_not_reason_needs_no_branches() -> None:
-    """There is nothing to replay, and that is the fact."""
+    """There is nothing to replay, and that is recorded."""
     played = play(REASONING_REPLAY, DRAWN, calls(ADD))
 
     assert (played.outcome, played.facts["replay"]) == ("pass", {"reasoned": False})
@@ -174,7 +174,7 @@ def test_without_a_call_nothing_is_said_about_replay() -> None:
 
 
 def test_signed_reasoning_is_never_blanked() -> None:
-    """A block that is signed cannot be changed and still be the vendor's."""
+    """A signed block must not be changed."""
     block = Reasoning("Hm.", ReasoningKind.BLOCK, {"type": "thinking", "signature": "s"})
 
     played = play_by_question(
@@ -188,7 +188,7 @@ def test_signed_reasoning_is_never_blanked() -> None:
 
 
 def test_a_signed_call_counts_as_reasoning_and_drops_its_signature() -> None:
-    """Gemini signs the call itself; without reasoning means without the signature."""
+    """Gemini signs the call itself; the branch without reasoning has no signature."""
     signed = replace(ADD, format="gemini", extra={"gemini": {"thoughtSignature": "s", "x": 1}})
 
     played = play_by_question(
@@ -210,7 +210,7 @@ def test_a_signed_call_counts_as_reasoning_and_drops_its_signature() -> None:
 
 
 def test_reasoning_between_tags_counts_and_is_dropped() -> None:
-    """Some engines leave the thoughts in the text; without reasoning means without them."""
+    """Some engines leave reasoning in the text; the branch without reasoning has none."""
     tagged = calls(Text("<think>Hm.</think>Well."), ADD)
 
     played = play_by_question(
@@ -230,7 +230,7 @@ def test_reasoning_between_tags_counts_and_is_dropped() -> None:
 
 
 def test_a_model_that_calls_again_does_not_leave_the_history_open() -> None:
-    """A call in place of the answer ends no script; the branches before it stay told."""
+    """A call instead of the answer ends no script; the earlier branches stay recorded."""
     second_call = calls(thought(), call("probe_add", {"a": 1, "b": 2}, "c7"))
 
     played = play_by_question(

@@ -28,7 +28,7 @@ def attempts_of(probe: str, *outcomes: Outcome) -> list[Attempt]:
 
 
 def test_a_plan_costs_what_its_probes_ask_at_most() -> None:
-    """Requests are those of the probes; tokens are the ceiling of each request."""
+    """Requests are those of the probes; tokens are the maximum of each request."""
     trials = [Trial("format", 1), Trial("round_trip", 1), Trial("round_trip", 2)]
 
     requests = PROBES["format"].requests + 2 * PROBES["round_trip"].requests
@@ -38,7 +38,7 @@ def test_a_plan_costs_what_its_probes_ask_at_most() -> None:
 
 
 def test_samples_replace_the_suites_own_numbers() -> None:
-    """Every probe of the suite, as often as asked for, and none besides."""
+    """Every probe of the suite, `samples` times, and no others."""
     trials = first_trials("light", 2)
 
     assert first_trials("light") == plan_trials("light")
@@ -48,7 +48,7 @@ def test_samples_replace_the_suites_own_numbers() -> None:
 
 
 def test_an_unknown_suite_is_refused_with_those_there_are() -> None:
-    """A mistyped name is told what it could have been."""
+    """The error lists the existing suites."""
     with pytest.raises(TargetError, match="no suite 'medium'; there are light, full"):
         first_trials("medium", 3)
 
@@ -58,7 +58,7 @@ def test_an_unknown_suite_is_refused_with_those_there_are() -> None:
     [(PASS,), (PASS, PASS), (FAIL, FAIL, FAIL), (PASS, VOID), (VOID, VOID), (FAIL, VOID, VOID)],
 )
 def test_a_clear_answer_is_not_asked_for_again(outcomes: tuple[Outcome, ...]) -> None:
-    """All alike is clear; void is no answer and makes nothing unclear."""
+    """Equal verdicts are clear; void is no verdict."""
     assert further_trials(attempts_of("format", *outcomes), ROOM) == ()
 
 
@@ -70,7 +70,7 @@ def test_an_unclear_answer_is_asked_for_as_often_again() -> None:
 
 
 def test_no_probe_is_asked_without_end() -> None:
-    """Doubling stops at a bound."""
+    """Doubling stops at a limit."""
     many = attempts_of("format", *[PASS, FAIL] * (MAX_SAMPLES // 2 - 1))
     full = attempts_of("format", *[PASS, FAIL] * (MAX_SAMPLES // 2))
 
@@ -79,7 +79,7 @@ def test_no_probe_is_asked_without_end() -> None:
 
 
 def test_more_samples_stay_within_the_room_that_is_left() -> None:
-    """The last trial that still fits is the last; none is begun without room."""
+    """Trials are added only while they fit."""
     attempts = attempts_of("round_trip", PASS, FAIL, PASS)
     each = PROBES["round_trip"].requests
 

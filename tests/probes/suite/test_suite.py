@@ -1,4 +1,4 @@
-"""What holds for every probe of the suite."""
+"""Properties of every probe of the suite."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EVERY = pytest.mark.parametrize("probe", PROBES.values(), ids=lambda probe: prob
 
 @EVERY
 def test_a_probe_explains_itself(probe: Probe) -> None:
-    """Its question, what passes, what fails and what it settles are sentences for people."""
+    """Its question, what passes, what fails and what it settles are sentences."""
     assert probe.question.endswith("?")
     for text in (probe.settles, probe.passes, probe.fails):
         assert text.endswith(".")
@@ -38,7 +38,7 @@ def test_a_probe_explains_itself(probe: Probe) -> None:
 
 @EVERY
 def test_a_probe_draws_new_values_for_each_seed(probe: Probe) -> None:
-    """The same seed draws the same values; another one others, where there is something to draw."""
+    """Equal seeds draw equal values; other seeds draw others, if there is anything to draw."""
     first, repeated, other = (probe.draw(random.Random(seed)) for seed in (1, 1, 2))
 
     assert first == repeated
@@ -48,7 +48,7 @@ def test_a_probe_draws_new_values_for_each_seed(probe: Probe) -> None:
 @EVERY
 @pytest.mark.parametrize("provider", Provider)
 def test_a_question_can_be_written_for_every_provider(probe: Probe, provider: Provider) -> None:
-    """No first question is beyond a wire format."""
+    """Every wire format can express every first question."""
     adapter = adapter_for(provider)
     builder = QuestionBuilder("m", DIALECTS[provider], adapter.format)
 
@@ -58,12 +58,12 @@ def test_a_question_can_be_written_for_every_provider(probe: Probe, provider: Pr
 
 
 def obedient(question: Question) -> ScriptedAnswer:
-    """A call of the tool offered first, whatever is asked."""
+    """A call of the first offered tool, whatever the question."""
     return calls(thought(), call(question.call.tools[-1].name, {"a": 1, "b": 2}, "c1"))
 
 
 def demanding(question: Question) -> ScriptedAnswer:
-    """Refuses every history until all reasoning is in it."""
+    """Refuses every history until it contains all reasoning."""
     has_results = any(turn.role is Role.TOOL for turn in question.call.turns)
     if has_results and not question.label.endswith("all reasoning"):
         return refusal(FindingKind.REPLAY_MISSING)
@@ -73,7 +73,7 @@ def demanding(question: Question) -> ScriptedAnswer:
 @EVERY
 @pytest.mark.parametrize("endpoint", [obedient, demanding, lambda question: prose()])
 def test_a_probe_asks_no_more_than_it_plans(probe: Probe, endpoint: object) -> None:
-    """The plan is a ceiling, whatever the endpoint does."""
+    """The plan is an upper limit, whatever the endpoint does."""
     played = play_by_question(probe, probe.draw(random.Random(4)), endpoint)  # type: ignore[arg-type]
 
     assert len(played.questions) <= probe.requests
@@ -81,7 +81,7 @@ def test_a_probe_asks_no_more_than_it_plans(probe: Probe, endpoint: object) -> N
 
 @EVERY
 def test_an_endpoint_that_refuses_tools_fails_what_is_owed(probe: Probe) -> None:
-    """The refusal of tools is the endpoint's failure, and each metric that was owed went badly."""
+    """A refusal of tools is a failure of the endpoint, and each refusal metric fails."""
     played = play_by_question(
         probe, probe.draw(random.Random(5)), lambda question: refusal(FindingKind.NO_TOOLS)
     )

@@ -1,4 +1,4 @@
-"""One turn that owes a call: what is read from it, what is wrong with it, which trials it is."""
+"""One turn that must have a call: its calls, its faults, and its trials."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def trials(turn: JudgedTurn) -> dict[str, list[bool]]:
 
 
 def test_a_good_call_is_a_good_trial_of_everything() -> None:
-    """Parsed, not leaked, not lost in thought, fit to be run."""
+    """Parsed, not leaked, not only reasoning, valid by its schema."""
     turn = judge(CALL, stop=Stop.TOOL_CALLS)
 
     assert (turn.calls, turn.faults, turn.format) == ((CALL,), (), "openai")
@@ -95,7 +95,7 @@ def test_a_turn_without_a_readable_call_says_what_it_was(
 
 @pytest.mark.parametrize("part", [Text(HERMES), thought(HERMES)])
 def test_a_leaked_call_is_read_and_counted_as_leaked(part: Part) -> None:
-    """A call that stood in text or reasoning is known, in its format, and was not on the wire."""
+    """A call in text or reasoning is read with its format, but was not on the wire."""
     turn = judge(part)
 
     assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
@@ -113,7 +113,7 @@ def test_a_leaked_call_is_read_and_counted_as_leaked(part: Part) -> None:
 
 
 def test_two_leaked_calls_are_one_finding() -> None:
-    """The turn leaked; both calls are read."""
+    """Both calls are read."""
     turn = judge(Text(HERMES + "\n" + HERMES.replace("amber", "basil")))
 
     assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
@@ -121,7 +121,7 @@ def test_two_leaked_calls_are_one_finding() -> None:
 
 
 def test_a_leaked_call_that_breaks_its_schema_is_a_trial_of_both() -> None:
-    """Where a text can be read but not be run, the schema failed too."""
+    """A readable call that cannot be run fails its schema too."""
     turn = judge(Text(UNFIT))
 
     assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
@@ -131,7 +131,7 @@ def test_a_leaked_call_that_breaks_its_schema_is_a_trial_of_both() -> None:
 
 
 def test_a_leaked_call_that_was_cut_off_is_no_trial_of_the_schema() -> None:
-    """What never ended cannot be held against a schema."""
+    """An incomplete call cannot be validated."""
     turn = judge(Text(HERMES[:40]), stop=Stop.LENGTH)
 
     assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
@@ -139,7 +139,7 @@ def test_a_leaked_call_that_was_cut_off_is_no_trial_of_the_schema() -> None:
 
 
 def test_a_copy_in_the_text_beside_the_call_is_a_leak_and_parses() -> None:
-    """The call came over the wire; its copy in the text is seen and is not called twice."""
+    """The call came over the wire; its copy in the text is noted and not called twice."""
     turn = judge(Text(HERMES), CALL, stop=Stop.TOOL_CALLS)
 
     assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
@@ -149,7 +149,7 @@ def test_a_copy_in_the_text_beside_the_call_is_a_leak_and_parses() -> None:
 
 
 def test_a_broken_call_beside_a_good_one_fails_the_parse() -> None:
-    """The good one is used; the broken one is neither forgotten nor sent back."""
+    """The good one is used; the broken one is reported and not sent back."""
     turn = judge(CALL, BrokenCall("{", "bad", id="c2"), stop=Stop.TOOL_CALLS)
 
     assert [finding.kind for finding in turn.faults] == [FindingKind.INVALID_JSON]
@@ -171,7 +171,7 @@ def test_a_broken_call_beside_a_good_one_fails_the_parse() -> None:
 def test_a_call_that_breaks_its_schema_parses_and_is_unfit(
     model_calls: ToolCall, kind: str, path: str
 ) -> None:
-    """Type, choice, required, surplus and name are told with their place."""
+    """Type, choice, required, surplus and name have findings with their path."""
     turn = judge(model_calls, stop=Stop.TOOL_CALLS)
 
     assert [(str(f.kind), f.path) for f in turn.faults] == [(kind, path)]
@@ -182,7 +182,7 @@ def test_a_call_that_breaks_its_schema_parses_and_is_unfit(
 
 
 def test_each_call_is_a_trial_of_its_schema() -> None:
-    """Two calls, one of them unfit, are one failure in two."""
+    """Two calls, one of them invalid, are one failure of two."""
     turn = judge(CALL, call("probe_echo", {**ECHO, "tag": "x"}, "c2"), stop=Stop.TOOL_CALLS)
 
     assert trials(turn)["schema_failure"] == [True, False]
@@ -202,7 +202,7 @@ def test_the_history_carries_a_leaked_call_as_a_call() -> None:
 
 
 def test_the_history_carries_any_other_turn_as_it_came() -> None:
-    """Text, call and their order are the model's."""
+    """Text and calls keep their order."""
     parts = (Text("Well."), CALL)
 
     assert judge(*parts, stop=Stop.TOOL_CALLS).as_history_reply.parts == parts
@@ -233,7 +233,7 @@ ADD = call("probe_add", {"a": 1, "b": 2}, "c2")
 def test_calls_are_held_against_those_asked_for(
     model_calls: list[ToolCall], findings: list[tuple[str, str]]
 ) -> None:
-    """In any order; missing, surplus and changed ones are told apart, and true is not 1."""
+    """In any order; missing, surplus and changed calls differ, and true is not 1."""
     assert [(str(f.kind), f.path) for f in find_wrong_values(model_calls, WANTED)] == findings
 
 
