@@ -52,14 +52,14 @@ class Wavering:
     """Prose for everything but the simplest question, which is answered well every other time."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.count = 0
 
     async def __call__(self, request: httpx.Request) -> httpx.Response:
         text = json.loads(request.content)["messages"][0]["content"]
         if PLAINEST not in text:
             return await talk(request)
-        self.asked += 1
-        if self.asked % 2:
+        self.count += 1
+        if self.count % 2:
             return await talk(request)
         fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
         arguments = json.dumps({name: fields[name] for name in ("message", "tag")})
@@ -140,7 +140,7 @@ def test_the_deadline_holds_for_further_rounds_too() -> None:
     wavering = Wavering()
 
     async def later(request: httpx.Request) -> httpx.Response:
-        if wavering.asked >= 2 and PLAINEST in request.content.decode():
+        if wavering.count >= 2 and PLAINEST in request.content.decode():
             await asyncio.sleep(500)
         return await wavering(request)
 

@@ -24,11 +24,11 @@ class Vendor:
     """Gives every request the same answer and records the requests."""
 
     def __init__(self, status: int, body: object, **headers: str) -> None:
-        self.asked: list[httpx.Request] = []
+        self.requests: list[httpx.Request] = []
         self._status, self._body, self._headers = status, body, headers
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.asked.append(request)
+        self.requests.append(request)
         return answer(self._status, self._body, **self._headers)
 
 
@@ -49,7 +49,7 @@ async def test_it_is_asked_once_with_few_tokens_and_a_harmless_tool() -> None:
 
     result = await try_vendor(vendor)
 
-    (request,) = vendor.asked
+    (request,) = vendor.requests
     body = json.loads(request.content)
     assert [tool["function"]["name"] for tool in body["tools"]] == ["probe_echo"]
     assert FEW_TOKENS in (body.get("max_tokens"), body.get("max_completion_tokens"))
@@ -63,7 +63,7 @@ async def test_a_rate_limit_is_told_and_not_waited_for() -> None:
 
     result = await try_vendor(vendor)
 
-    assert len(vendor.asked) == 1
+    assert len(vendor.requests) == 1
     assert isinstance(result.error, RateLimited)
 
 
