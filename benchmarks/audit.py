@@ -16,29 +16,29 @@ from django.db import transaction
 from benchmarks.pages import stack
 
 ROUNDS, WARM_UP = 100, 10
-AT_ONCE = 2_000
-MOST_RATIO, MOST_GROWTH = 2.0, 2.0  # what this program exits with 1 for
+BATCH = 2_000
+MAX_RATIO, MAX_GROWTH = 2.0, 2.0  # beyond these this program exits with 1
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--few", type=int, default=10_000, help="entries, at first")
     parser.add_argument("--many", type=int, default=100_000, help="entries, in the end")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    with stack.cluster():
-        worst = _actions()
-        growth = _checking(asked.few, asked.many)
-    return int(worst > MOST_RATIO or growth > MOST_GROWTH)
+    with stack.run_cluster():
+        worst = _measure_actions()
+        growth = _measure_verification(options.few, options.many)
+    return int(worst > MAX_RATIO or growth > MAX_GROWTH)
 
 
-def _actions() -> float:
-    """A line for each action, in turns with and without its entry; returns the largest ratio."""
+def _measure_actions() -> float:
+    """One line per action, alternating with and without its entry; returns the largest ratio."""
     _say("| action | without an entry | with | ratio |")
     _say("|---|---|---|---|")
     worst = 0.0
-    for name, act in _kinds().items():
-        without, with_entry = _times(act)
+    for name, action in _actions().items():
+        without, with_entry = _median_times(action)
         worst = max(worst, with_entry / without)
         _say(
             f"| {name} | {without * 1000:.2f} ms | {with_entry * 1000:.2f} ms "
@@ -47,16 +47,16 @@ def _actions() -> float:
     return worst
 
 
-def _kinds() -> dict[str, Callable[[], object]]:
+def _actions() -> dict[str, Callable[[], object]]:
     from datetime import timedelta
 
     from dashboard.charts import services as notes
     from dashboard.endpoints.services import endpoints
 
-    given: dict[str, Any] = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}
-    given |= {"model": "m", "options": {}, "ttl": timedelta(hours=6), "max_concurrency": 2}
-    given |= {"enabled": False, "key": None}
-    endpoint = endpoints.create(slug="edited", **given)
+    fields: dict[str, Any] = {"provider": "openai", "base_url": "http://127.0.0.1:9/v1"}
+    fields |= {"model": "m", "options": {}, "ttl": timedelta(hours=6), "max_concurrency": 2}
+    fields |= {"enabled": False, "key": None}
+    endpoint = endpoints.create(slug="edited", **fields)
     numbers = iter(range(10**9))
 
     def edit() -> object:
@@ -66,26 +66,26 @@ def _kinds() -> dict[str, Callable[[], object]]:
     return {
         "write a note": lambda: notes.add_note(endpoint, at=None, text="x", by=None),
         "change an endpoint": edit,
-        "register an endpoint": lambda: endpoints.create(slug=f"e-{next(numbers)}", **given),
+        "register an endpoint": lambda: endpoints.create(slug=f"e-{next(numbers)}", **fields),
     }
 
 
-def _times(act: Callable[[], object]) -> tuple[float, float]:
-    """The median of each way."""
+def _median_times(action: Callable[[], object]) -> tuple[float, float]:
+    """The median without and with an entry."""
     from dashboard.audit import services as audit
 
     record = audit.record
-    taken: dict[bool, list[float]] = {False: [], True: []}
+    seconds: dict[bool, list[float]] = {False: [], True: []}
     try:
         for number in range(2 * (ROUNDS + WARM_UP)):
-            is_told = bool(number % 2)
-            audit.record = record if is_told else _nothing
+            is_recorded = bool(number % 2)
+            audit.record = record if is_recorded else _record_nothing
             started = time.perf_counter()
-            act()
-            taken[is_told].append(time.perf_counter() - started)
+            action()
+            seconds[is_recorded].append(time.perf_counter() - started)
     finally:
         audit.record = record
-    return median(taken[False][WARM_UP:]), median(taken[True][WARM_UP:])
+    return median(seconds[False][WARM_UP:]), median(seconds[True][WARM_UP:])
 
 
 def _say(line: str) -> None:
@@ -93,49 +93,49 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
-def _nothing(*_args: Any, **_named: Any) -> None:
-    """No entry."""
+def _record_nothing(*_args: Any, **_named: Any) -> None:
+    """Replaces `audit.record`."""
 
 
-def _checking(few: int, many: int) -> float:
-    """Lines for both lengths; returns how much more an entry of the longer log takes."""
+def _measure_verification(few: int, many: int) -> float:
+    """One line per length; returns the growth of the time per entry."""
     _say("")
     _say("| entries | checked in | an entry | memory at most |")
     _say("|---|---|---|---|")
-    each = [_checked(count) for count in (few, many)]
-    _say(f"An entry of the longer log takes {each[1] / each[0]:.2f} times as long.")
-    return each[1] / each[0]
+    costs = [_time_verification(count) for count in (few, many)]
+    _say(f"An entry of the longer log takes {costs[1] / costs[0]:.2f} times as long.")
+    return costs[1] / costs[0]
 
 
-def _checked(count: int) -> float:
+def _time_verification(count: int) -> float:
     from dashboard.audit import chain
 
     _fill(count)
     started = time.perf_counter()
-    found = chain.verify_chain()
+    result = chain.verify_chain()
     took = time.perf_counter() - started
-    assert found.is_good
+    assert result.is_good
     tracemalloc.start()
     chain.verify_chain()
-    most = tracemalloc.get_traced_memory()[1]
+    peak_memory = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     _say(
-        f"| {found.links:,} | {took:.2f} s | {took / found.links * 1e6:.0f} µs "
-        f"| {most / 2**20:.1f} MiB |"
+        f"| {result.links:,} | {took:.2f} s | {took / result.links * 1e6:.0f} µs "
+        f"| {peak_memory / 2**20:.1f} MiB |"
     )
-    return took / found.links
+    return took / result.links
 
 
 def _fill(count: int) -> None:
-    """Entries like those of changes to endpoints, up to so many, linked by the database."""
+    """Fill the log up to `count` entries like those of endpoint changes, linked by the database."""
     from dashboard.core.sql import execute
     from dashboard.models import AuditLink
 
-    left = count - AuditLink.objects.count()
+    remaining = count - AuditLink.objects.count()
     with transaction.atomic():
         _record_one()
-    for start in range(1, left, AT_ONCE):
-        execute(_COPIES, {"count": min(AT_ONCE, left - start)})
+    for start in range(1, remaining, BATCH):
+        execute(_COPIES, {"count": min(BATCH, remaining - start)})
 
 
 def _record_one() -> None:

@@ -1,7 +1,7 @@
-"""Many endpoints due at once, carried out by real workers: `python -m benchmarks.claiming`.
+"""Many endpoints due at once, run by real workers: `python -m benchmarks.claiming`.
 
-The vendor answers at once and the suite has one trial, so that what is measured is the machine of
-runs: schedule, doorbells, claims, leases, the look at the engine, attempts, the end of a run.
+The vendor answers at once and the suite has one trial, so that only the run machinery is measured:
+schedule, wake-ups, claims, leases, the engine query, attempts, the end of a run.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from contextlib import ExitStack
 from datetime import datetime
 from typing import LiteralString
 
-from benchmarks.claiming_stack import Stack, stack
+from benchmarks.claiming_stack import Stack, open_stack
 
-# Places enough that no provider is ever full, and looks around as often as a demo has them.
+# Enough slots that no provider is ever full, and the schedule of the demo.
 SETTINGS = {"PROVIDER_RUNS": "64", "SCHEDULE_EVERY": "5s"}
 PROCESSES = (1, 2, 4, 8)
 OLD_RUNS = 1_000_000
@@ -25,73 +25,80 @@ STALLED_S = 120.0
 
 
 def main() -> int:
-    """Measure and print; 1 where a run was lost or done twice."""
+    """Measure and print; 1 if a run was lost or done twice."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.claiming")
     parser.add_argument("--endpoints", type=int, default=10_000)
     parser.add_argument("--workers", type=int, default=4, help="processes that carry out runs")
-    asked = parser.parse_args()
-    # Whoever ends us must not leave the servers behind.
+    options = parser.parse_args()
+    # The servers must not outlive this process.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with stack(**SETTINGS) as made:
-        made.register(asked.endpoints)
-        faults = _fleet(made, asked.endpoints, asked.workers)
-        _statements(made)
+    with open_stack(**SETTINGS) as stack:
+        stack.add_endpoints(options.endpoints)
+        faults = _measure_fleet(stack, options.endpoints, options.workers)
+        _measure_statements(stack)
     return int(faults > 0)
 
 
-def _fleet(made: Stack, endpoints: int, workers: int) -> int:
-    """All endpoints fall due at one moment; returns how many runs were lost or doubled."""
-    ((due,),) = made.sql("SELECT statement_timestamp()")
-    made.sql("UPDATE dashboard_endpoint SET next_due_at = %(due)s", due=due)
+def _measure_fleet(stack: Stack, endpoints: int, workers: int) -> int:
+    """All endpoints become due at one moment; returns the number of lost or duplicate runs."""
+    ((due,),) = stack.sql("SELECT statement_timestamp()")
+    stack.sql("UPDATE dashboard_endpoint SET next_due_at = %(due)s", due=due)
     with ExitStack() as processes:
         for number, pool in enumerate(_pools(workers)):
             name = f"worker{number}"
-            words = ("-A", "benchmarks.claiming_worker", "worker", "--concurrency", str(pool))
-            quiet = ("--hostname", f"{name}@benchmark", "--without-mingle", "--without-gossip")
-            processes.enter_context(made.running(name, "-m", "celery", *words, *quiet))
-        _wait_for(made, endpoints)
-        doorbells = made.doorbells()
-    return _report(made, due, endpoints, doorbells)
+            arguments = ("-A", "benchmarks.claiming_worker", "worker", "--concurrency", str(pool))
+            worker_options = (
+                "--hostname",
+                f"{name}@benchmark",
+                "--without-mingle",
+                "--without-gossip",
+            )
+            processes.enter_context(
+                stack.run_process(name, "-m", "celery", *arguments, *worker_options)
+            )
+        _wait_for(stack, endpoints)
+        wakeups = stack.count_wakeups()
+    return _report(stack, due, endpoints, wakeups)
 
 
 def _pools(workers: int) -> list[int]:
-    """Two Celery workers wherever there is more than one process: they must not collide."""
+    """Two Celery workers if there is more than one process: they must not collide."""
     return [workers] if workers < 2 else [workers - workers // 2, workers // 2]
 
 
-def _wait_for(made: Stack, endpoints: int) -> None:
-    """Until all have ended, or nothing has ended for so long that nothing will."""
-    ended, since = 0, time.monotonic()
-    while ended < endpoints and time.monotonic() - since < STALLED_S:
+def _wait_for(stack: Stack, endpoints: int) -> None:
+    """Wait until all runs have ended, or none has for too long."""
+    ended, last_change = 0, time.monotonic()
+    while ended < endpoints and time.monotonic() - last_change < STALLED_S:
         time.sleep(0.5)
-        now = made.value("SELECT count(*) FROM dashboard_run WHERE finished_at IS NOT NULL")
-        if now > ended:
-            ended, since = now, time.monotonic()
+        finished = stack.value("SELECT count(*) FROM dashboard_run WHERE finished_at IS NOT NULL")
+        if finished > ended:
+            ended, last_change = finished, time.monotonic()
 
 
-def _report(made: Stack, due: datetime, endpoints: int, doorbells: int) -> int:
-    ((claims, finished, seconds, longest, mean, half),) = made.sql(_FIGURES, due=due)
-    lost = endpoints - made.value(_SERVED)
-    doubled = made.value(_DOUBLED)
+def _report(stack: Stack, due: datetime, endpoints: int, wakeups: int) -> int:
+    ((claims, finished, seconds, longest, mean, median_wait),) = stack.sql(_FIGURES, due=due)
+    lost = endpoints - stack.value(_SERVED)
+    doubled = stack.value(_DOUBLED)
     sys.stdout.write(
         "A suite of one trial, a vendor that answers at once; all else as in production.\n\n"
         "| endpoints due at once | claims a second | finished runs a second | wait: mean "
         "| median | longest | longest / mean | doorbells | lost | doubled |\n"
         "|---|---|---|---|---|---|---|---|---|---|\n"
         f"| {endpoints:,} | {claims / seconds:.0f} | {finished / seconds:.0f} | {mean:.1f} s "
-        f"| {half:.1f} s | {longest:.1f} s | {longest / mean:.2f} | {doorbells} "
+        f"| {median_wait:.1f} s | {longest:.1f} s | {longest / mean:.2f} | {wakeups} "
         f"| {lost} | {doubled} |\n\n"
     )
     sys.stdout.flush()
     return int(lost + doubled)
 
 
-def _statements(made: Stack) -> None:
-    """Claim, start and finish alone, by several processes, without a past and with a long one."""
-    made.sql("TRUNCATE dashboard_run CASCADE")
-    rates = {0: _rates(made)}
-    made.age(OLD_RUNS)
-    rates[OLD_RUNS] = _rates(made)
+def _measure_statements(stack: Stack) -> None:
+    """Claim, start and finish alone, in several processes, without and with many old runs."""
+    stack.sql("TRUNCATE dashboard_run CASCADE")
+    rates = {0: _statement_rates(stack)}
+    stack.add_old_runs(OLD_RUNS)
+    rates[OLD_RUNS] = _statement_rates(stack)
     sys.stdout.write(
         "| processes | runs ended a second, no old runs | a million old runs | ratio |\n"
         "|---|---|---|---|\n"
@@ -100,15 +107,15 @@ def _statements(made: Stack) -> None:
         sys.stdout.write(f"| {number} | {young:.0f} | {old:.0f} | {old / young:.2f} |\n")
 
 
-def _rates(made: Stack) -> list[float]:
+def _statement_rates(stack: Stack) -> list[float]:
     rates = []
     for number in PROCESSES:
-        made.queue()
-        rates.append(made.at_once(number, SECONDS))
+        stack.queue_runs()
+        rates.append(stack.measure_throughput(number, SECONDS))
     return rates
 
 
-# Over the whole: from the moment when all fell due to the end of the last run.
+# Over the whole time: from the moment when all became due to the end of the last run.
 _FIGURES: LiteralString = """
 SELECT sum(claims), count(*) FILTER (WHERE state = 'finished'),
     extract(epoch FROM max(finished_at) - %(due)s)::float,

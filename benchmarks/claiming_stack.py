@@ -1,4 +1,4 @@
-"""A Postgres, a Valkey and an instant vendor of their own, and rows to work on."""
+"""Dedicated Postgres and Valkey servers, an instant vendor, and the rows to work on."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from launcher.services import ROOT, product_environment
 from launcher.supervisor import StopRequest, Supervisor
 from probes.suite import SUITE_VERSION
 
-# Each with its own places; what they speak is the same.
+# Each has its own slots; all use the same wire format.
 PROVIDERS = ["deepseek", "kimi", "mistral", "qwen"]
 
 
 class Stack:
-    """The servers, what is asked of them, and the processes of the product on them."""
+    """The servers, queries on them, and the product's processes."""
 
     def __init__(self, env: dict[str, str], folder: Path) -> None:
         self.env = env
@@ -41,34 +41,34 @@ class Stack:
     def value(self, statement: LiteralString, **values: object) -> Any:
         return self.sql(statement, **values)[0][0]
 
-    def register(self, count: int) -> None:
-        """Endpoints that were measured before, none of them due."""
+    def add_endpoints(self, count: int) -> None:
+        """Add endpoints that were measured before, none of them due."""
         address = f"http://{ports.LOOPBACK}:{self.vendor}/v1"
         self.sql(_ENDPOINTS, count=count, address=address, providers=PROVIDERS)
         self.sql(_PROFILES)
         self.sql("ANALYZE dashboard_endpoint, dashboard_profile")
 
-    def age(self, count: int) -> None:
-        """A past of so many ended runs."""
+    def add_old_runs(self, count: int) -> None:
+        """Add this many ended runs."""
         self.sql(_OLD_RUNS, count=count, version=SUITE_VERSION)
         self.sql("VACUUM (ANALYZE) dashboard_run")
 
-    def queue(self) -> None:
-        """A run for every endpoint that has none under way."""
+    def queue_runs(self) -> None:
+        """Queue a run for every endpoint without an open one."""
         self.sql(_QUEUE, version=SUITE_VERSION)
         self.sql("ANALYZE dashboard_run")
 
-    def doorbells(self) -> int:
-        """How many messages were put into Celery's queue so far."""
+    def count_wakeups(self) -> int:
+        """The number of messages that were put into Celery's queue so far."""
         stats = Redis.from_url(self.env["REDIS_URL"]).info("commandstats")
         return int(stats.get("cmdstat_lpush", {}).get("calls", 0))
 
     @contextmanager
-    def running(self, name: str, *words: str) -> Iterator[None]:
-        """A Python process beside us, gone when the block ends."""
+    def run_process(self, name: str, *arguments: str) -> Iterator[None]:
+        """A Python process that ends with the block."""
         log = (self.folder / f"{name}.log").open("ab")
         child = subprocess.Popen(
-            [sys.executable, *words], cwd=ROOT, env=self.env, stdout=log, stderr=log
+            [sys.executable, *arguments], cwd=ROOT, env=self.env, stdout=log, stderr=log
         )
         try:
             yield
@@ -77,19 +77,19 @@ class Stack:
             child.wait(60)
             log.close()
 
-    def at_once(self, count: int, seconds: float) -> float:
-        """How many runs a second so many processes end together."""
-        made = [self._ender() for _ in range(count)]
-        for child in made:
+    def measure_throughput(self, count: int, seconds: float) -> float:
+        """The runs per second that this many processes end together."""
+        children = [self._start_finisher() for _ in range(count)]
+        for child in children:
             assert child.stdout is not None
             assert child.stdout.readline() == "ready\n"
-        for child in made:
+        for child in children:
             assert child.stdin is not None
             child.stdin.write(f"{seconds}\n")
             child.stdin.flush()
-        return sum(float(child.communicate()[0]) for child in made)
+        return sum(float(child.communicate()[0]) for child in children)
 
-    def _ender(self) -> subprocess.Popen[str]:
+    def _start_finisher(self) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "-m", "benchmarks.claiming_statements"],
             cwd=ROOT,
@@ -102,8 +102,8 @@ class Stack:
 
 
 @contextmanager
-def stack(**settings: str) -> Iterator[Stack]:
-    """Servers with an empty database; everything is gone afterwards."""
+def open_stack(**settings: str) -> Iterator[Stack]:
+    """Servers with an empty database; everything is removed afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="toolgauge-claiming-"))
     supervisor = Supervisor(lambda _line: None, StopRequest())
     try:
@@ -127,9 +127,9 @@ def stack(**settings: str) -> Iterator[Stack]:
         }
         migrate = [sys.executable, "manage.py", "migrate", "--no-input", "--verbosity", "0"]
         subprocess.run(migrate, cwd=ROOT, env=env, check=True)
-        made = Stack(env, folder)
-        with made.running("vendor", "-m", "benchmarks.claiming_vendor", str(made.vendor)):
-            yield made
+        stack = Stack(env, folder)
+        with stack.run_process("vendor", "-m", "benchmarks.claiming_vendor", str(stack.vendor)):
+            yield stack
     finally:
         supervisor.stop_all()
         shutil.rmtree(folder, ignore_errors=True)

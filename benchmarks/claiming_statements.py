@@ -1,7 +1,7 @@
-"""One process that claims, starts and finishes as fast as it can, for `benchmarks.claiming`.
+"""One process that claims, starts and finishes runs as fast as it can, for `benchmarks.claiming`.
 
-It says that it is ready, waits for a line with a number of seconds, and says how many it ended
-a second; it stops sooner where nothing is left.
+It prints "ready", waits for a line with a number of seconds, and prints the runs per second that it
+ended; it stops earlier if no runs are left.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ def main() -> None:
     end_one()  # connects, and fills the caches of the first call
     sys.stdout.write("ready\n")
     sys.stdout.flush()
-    seconds, begun = float(sys.stdin.readline()), time.perf_counter()
-    end, ended = begun + seconds, 0
+    seconds, started = float(sys.stdin.readline()), time.perf_counter()
+    end, ended = started + seconds, 0
     while time.perf_counter() < end and end_one():
         ended += 1
-    sys.stdout.write(f"{ended / (time.perf_counter() - begun)}\n")
+    sys.stdout.write(f"{ended / (time.perf_counter() - started)}\n")
 
 
 if __name__ == "__main__":

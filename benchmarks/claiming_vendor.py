@@ -1,4 +1,4 @@
-"""A vendor that answers every chat request at once with the same call: nothing to wait for."""
+"""A vendor that answers every chat request at once with the same call."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _REPLY = {
 _MODELS = {"object": "list", "data": [{"id": "instant", "object": "model"}]}
 
 
-def _answer(body: object) -> bytes:
+def _http_response(body: object) -> bytes:
     data = json.dumps(body).encode()
     head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {len(data)}"
     return head.encode() + b"\r\n\r\n" + data
 
 
-POST, GET = _answer(_REPLY), _answer(_MODELS)
+POST, GET = _http_response(_REPLY), _http_response(_MODELS)
 
 
-class Instant(asyncio.Protocol):
-    """Reads requests as far as their length and answers each."""
+class InstantVendor(asyncio.Protocol):
+    """Reads requests by their length and answers each."""
 
     def __init__(self) -> None:
         self._pending = b""
@@ -54,24 +54,24 @@ class Instant(asyncio.Protocol):
     @override
     def data_received(self, data: bytes) -> None:
         self._pending += data
-        while (length := _length(self._pending)) is not None:
-            asked, self._pending = self._pending[:length], self._pending[length:]
+        while (length := _request_length(self._pending)) is not None:
+            request, self._pending = self._pending[:length], self._pending[length:]
             assert self._transport is not None
-            self._transport.write(POST if asked.startswith(b"POST") else GET)
+            self._transport.write(POST if request.startswith(b"POST") else GET)
 
 
-def _length(data: bytes) -> int | None:
-    """How long the first request is, or None while it is not all there."""
+def _request_length(data: bytes) -> int | None:
+    """The length of the first request, or None while it is incomplete."""
     head, end, _ = data.partition(b"\r\n\r\n")
     if not end:
         return None
     _, _, length = head.lower().partition(b"content-length:")
-    whole = len(head) + 4 + (int(length.split(b"\r\n")[0]) if length else 0)
-    return whole if len(data) >= whole else None
+    total = len(head) + 4 + (int(length.split(b"\r\n")[0]) if length else 0)
+    return total if len(data) >= total else None
 
 
 async def main(port: int) -> None:
-    server = await asyncio.get_running_loop().create_server(Instant, "127.0.0.1", port)
+    server = await asyncio.get_running_loop().create_server(InstantVendor, "127.0.0.1", port)
     await server.serve_forever()
 
 

@@ -1,6 +1,6 @@
 """The product's Celery app with a suite of one trial, for `benchmarks.claiming`.
 
-All else is as it is: claims, leases, the look at the engine, attempts, the end of a run. A suite
+Everything else is unchanged: claims, leases, the engine query, attempts, the end of a run. A suite
 of eleven attempts would measure probing, which `benchmarks.probing` does.
 """
 

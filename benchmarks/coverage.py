@@ -1,8 +1,8 @@
-"""How often an interval holds the true rate: `python -m benchmarks.coverage [RUNS]`.
+"""How often an interval contains the true rate: `python -m benchmarks.coverage [RUNS]`.
 
-Vendors that go wrong by chance, with known shares of 0.2 to 0.5, are measured over and over, each
-time with other questions and other dice. A 95 % interval is right when it holds the share in 95 %
-of the runs. Rates that chance decides are told apart: one of 0 or 1 is easily held.
+Vendors that fail randomly, with known shares of 0.2 to 0.5, are measured again and again with other
+questions and other seeds. A 95 % interval is right if it contains the share in 95 % of the runs.
+Rates strictly between 0 and 1 are listed separately, because 0 and 1 are easy to contain.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from probes.transport import Transport
 from simulators.server import build_app
 
 RUNS = 200
-# Faults whose share is a rate of the suite, whatever is asked.
+# Faults whose share is a rate of the suite, whatever the question.
 FAULTS = ("leak-hermes", "prose", "wrong-enum", "one-call", "no-repair", "empty", "leak-qwen-xml")
 VENDORS = ("openai", "anthropic", "gemini", "deepseek")
 
 
 @dataclass(frozen=True, slots=True)
 class IntervalCheck:
-    """One interval of one run, and whether it held the true rate."""
+    """One interval of one run, and whether it contains the true rate."""
 
     metric: str
     by_chance: bool
@@ -42,34 +42,38 @@ class IntervalCheck:
 
 def main() -> int:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else RUNS
-    found = asyncio.run(cover(runs))
-    chance = [held for held in found if held.by_chance]
-    rows = {name: [h for h in chance if h.metric == name] for name in {h.metric for h in chance}}
+    checks = asyncio.run(cover(runs))
+    chance = [check for check in checks if check.by_chance]
+    rows = {name: [c for c in chance if c.metric == name] for name in {c.metric for c in chance}}
     sys.stdout.write(f"{runs} runs\n\n| rates | intervals | hold the true rate |\n|---|---|---|\n")
-    for name, held in [*sorted(rows.items()), ("all that chance decides", chance), ("all", found)]:
-        sys.stdout.write(f"| {name} | {len(held)} | {share(held):.1%} |\n")
-    return 0 if share(found) >= 0.95 else 1
+    for name, group in [
+        *sorted(rows.items()),
+        ("all that chance decides", chance),
+        ("all", checks),
+    ]:
+        sys.stdout.write(f"| {name} | {len(group)} | {share(group):.1%} |\n")
+    return 0 if share(checks) >= 0.95 else 1
 
 
-def share(held: Sequence[IntervalCheck]) -> float:
-    return sum(interval.is_right for interval in held) / len(held)
+def share(checks: Sequence[IntervalCheck]) -> float:
+    return sum(interval.is_right for interval in checks) / len(checks)
 
 
 async def cover(runs: int) -> list[IntervalCheck]:
-    """For every rate of every run, whether its interval held the truth."""
+    """For every rate of every run, whether its interval contains the true rate."""
     vendors = httpx.ASGITransport(build_app(latency=(0, 0)))
-    found: list[IntervalCheck] = []
+    checks: list[IntervalCheck] = []
     async with Transport(inner=vendors) as transport, httpx.AsyncClient(transport=vendors) as page:
         for number in range(runs):
-            vendor, switches = _drawn(number)
+            vendor, switches = _draw_faults(number)
             answer = await page.get(f"http://sim/with/{switches}/_truth/{vendor}")
             truth = answer.raise_for_status().json()
-            report = await _measured(transport, truth, MeasurementPlan(), number)
-            found += _compared(report, truth)
-    return found
+            report = await _measure(transport, truth, MeasurementPlan(), number)
+            checks += _compare(report, truth)
+    return checks
 
 
-def _drawn(number: int) -> tuple[str, str]:
+def _draw_faults(number: int) -> tuple[str, str]:
     """A vendor, and two faults with shares of 0.2 to 0.5."""
     rng = random.Random(number)  # noqa: S311
     switches = "+".join(
@@ -79,7 +83,7 @@ def _drawn(number: int) -> tuple[str, str]:
     return rng.choice(VENDORS), switches
 
 
-async def _measured(transport: Transport, truth: Any, plan: MeasurementPlan, number: int) -> Report:
+async def _measure(transport: Transport, truth: Any, plan: MeasurementPlan, number: int) -> Report:
     target = Target(
         truth["provider"],
         "http://sim" + truth["base_path"],
@@ -93,11 +97,11 @@ async def _measured(transport: Transport, truth: Any, plan: MeasurementPlan, num
     return Report(target.profile_key(), datetime.now(UTC), attempts)
 
 
-def _compared(report: Report, truth: Any) -> Iterator[IntervalCheck]:
+def _compare(report: Report, truth: Any) -> Iterator[IntervalCheck]:
     for metric, rate in report.metrics.items():
-        true = truth["metrics"][metric]["rate"]
-        if true is not None and rate.low is not None and rate.high is not None:
-            yield IntervalCheck(str(metric), 0 < true < 1, rate.low <= true <= rate.high)
+        true_rate = truth["metrics"][metric]["rate"]
+        if true_rate is not None and rate.low is not None and rate.high is not None:
+            yield IntervalCheck(str(metric), 0 < true_rate < 1, rate.low <= true_rate <= rate.high)
 
 
 if __name__ == "__main__":

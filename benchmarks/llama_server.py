@@ -1,7 +1,7 @@
 """llama.cpp's own server on one model, run by a Python that has `xllamacpp` and little else.
 
-`benchmarks/real_model.py` starts it. It imports nothing of this project, which is not installed
-where it runs.
+`benchmarks/real_model.py` starts it. It imports nothing from this project, which is not installed
+there.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import argparse
 import signal
 from pathlib import Path
 
-# What Qwen and other Hermes-style models come with. llama.cpp reads from it that the model calls
-# tools, and in which tags. The example names a tool that is there, for a model this small
-# repeats what it sees.
+# The template of Qwen and other Hermes-style models. From it llama.cpp learns that the model calls
+# tools, and in which tags. The example names an offered tool, because a model this small repeats
+# what it sees.
 HERMES = """\
 {%- if tools %}<|im_start|>system
 You call functions. These are the functions that you can call:
@@ -40,7 +40,7 @@ For each call write a JSON object with the name and the arguments within tags:
 {%- endfor %}
 {%- if add_generation_prompt %}<|im_start|>assistant
 {% endif %}"""
-# The tag stands in the prompt already, so that the model only writes the rest of the call.
+# The tag is already in the prompt, so that the model only writes the rest of the call.
 PREFILLED = HERMES.removesuffix("{% endif %}") + "<tool_call>\n{% endif %}"
 TEMPLATES = {"own": "", "hermes": HERMES, "prefilled": PREFILLED}
 
@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=2)
     options = parser.parse_args()
     server = serve(options.model, options.port, TEMPLATES[options.template], options.slots)
-    # It answers from threads of its own until somebody ends the process.
+    # It answers from its own threads until the process ends.
     signal.pause()
     del server
 
@@ -69,7 +69,7 @@ def serve(model: Path, port: int, template: str, slots: int) -> object:
     params.port = port
     params.n_parallel = slots
     params.n_ctx = 4096 * slots
-    # Several threads wait for each other by spinning, which a busy machine punishes tenfold.
+    # Several threads spin while they wait for each other: ten times slower on a busy machine.
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     if template:
         params.chat_template = template

@@ -36,43 +36,43 @@ if TYPE_CHECKING:
     from dashboard.models.observation import Observation
 
 BATCH_SIZES = (500, 5_000, 50_000)
-ROWS_A_SIZE = 500_000  # recorded by each way, in batches of that size
+ROWS_PER_SIZE = 500_000  # recorded by each method, in batches of that size
 DAYS, PROFILES = 90, 200
-BLOCKS, CHARTS_A_BLOCK, WARM_UP = 30, 20, 5
-LEAST_SHARE, MOST_RATIO = 0.5, 1.2  # what this program exits with 1 for
+BLOCKS, CHARTS_PER_BLOCK, WARM_UP = 30, 20, 5
+MIN_SHARE, MAX_RATIO = 0.5, 1.2  # beyond these this program exits with 1
 TABLE = "dashboard_observation"
-DICE = Random(7)  # noqa: S311 -- nobody has to guess these
+DICE = Random(7)  # noqa: S311 -- not secret
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--few", type=int, default=1, help="millions of raw rows, at first")
     parser.add_argument("--rows", type=int, default=20, help="millions of raw rows, in the end")
-    asked = parser.parse_args()
-    # Ended by the way of an exception, it takes its server and its gigabytes along.
+    options = parser.parse_args()
+    # Ending by an exception removes the server and its gigabytes.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     with _cluster() as cluster:
         _connect(cluster)
-        share = _recording()
-        ratio = _charts(asked.few, asked.rows)
-    return int(share < LEAST_SHARE or ratio > MOST_RATIO)
+        share = _measure_recording()
+        ratio = _measure_charts(options.few, options.rows)
+    return int(share < MIN_SHARE or ratio > MAX_RATIO)
 
 
-def _recording() -> float:
-    """A line for each batch size; returns the share of the raw rate at 5,000 rows."""
+def _measure_recording() -> float:
+    """One line per batch size; returns the share of the raw rate at 5,000 rows."""
     _say("| rows a batch | raw text | raw binary | recorded | of the faster raw one |")
     _say("|---|---|---|---|---|")
     shares = {}
     for size in BATCH_SIZES:
-        rates = _rates(size, rounds=max(5, ROWS_A_SIZE // size))
+        rates = _rates(size, rounds=max(5, ROWS_PER_SIZE // size))
         shares[size] = rates["recorded"] / max(rates["text"], rates["binary"])
-        shown = " | ".join(f"{rates[way]:,.0f}/s" for way in ("text", "binary", "recorded"))
-        _say(f"| {size:,} | {shown} | {shares[size]:.2f} |")
+        columns = " | ".join(f"{rates[way]:,.0f}/s" for way in ("text", "binary", "recorded"))
+        _say(f"| {size:,} | {columns} | {shares[size]:.2f} |")
     return shares[5_000]
 
 
 def _rates(size: int, rounds: int) -> dict[str, float]:
-    """Rows a second by each way, in turns, the median of all rounds."""
+    """Rows per second of each method, in turns; the median of all rounds."""
     from dashboard.runs import observations
 
     rows = [_row() for _ in range(size)]
@@ -85,13 +85,13 @@ def _rates(size: int, rounds: int) -> dict[str, float]:
     seconds: dict[str, list[float]] = {way: [] for way in ways}
     for _ in range(rounds):
         for way, write in ways.items():
-            seconds[way].append(_timed(write))
+            seconds[way].append(_time_call(write))
     _sql(f"TRUNCATE {TABLE}, dashboard_observationbatch")
-    return {way: size / median(taken) for way, taken in seconds.items()}
+    return {way: size / median(times) for way, times in seconds.items()}
 
 
 def _row() -> Observation:
-    """A live event such as the gateway sends: nothing is null but the run."""
+    """A live event as the gateway sends it: nothing is null but the run."""
     from dashboard.models.observation import Observation
     from dashboard.runs.observations import LIVE
 
@@ -114,7 +114,7 @@ def _row() -> Observation:
 
 
 def _formatted(rows: Sequence[Observation], *, binary: bool) -> bytes:
-    """The bytes that COPY takes, made beforehand."""
+    """The bytes for COPY, prepared in advance."""
     from dashboard.runs.observations import _TYPES
 
     out = io.BytesIO()
@@ -138,9 +138,9 @@ def _copy(formatted: bytes, *, binary: bool) -> None:
         copy.write(formatted)
 
 
-def _charts(few: int, many: int) -> float:
-    """Fill, copy the small database, fill on, compare; returns the ratio of the medians."""
-    endpoint = _fleet()
+def _measure_charts(few: int, many: int) -> float:
+    """Fill, copy the small database, fill up, compare; returns the ratio of the medians."""
+    endpoint = _create_endpoints()
     _fill(few)
     small = f"{postgres.NAME}_few"
     connection.close()
@@ -152,7 +152,7 @@ def _charts(few: int, many: int) -> float:
         for database in seconds:
             _switch(database)
             seconds[database] += _chart_seconds(endpoint)[WARM_UP:]
-    ms = {database: median(taken) * 1000 for database, taken in seconds.items()}
+    ms = {database: median(times) * 1000 for database, times in seconds.items()}
     ratio = ms[postgres.NAME] / ms[small]
     _say("\n| raw rows | 90-day chart, median | ratio |\n|---|---|---|")
     _say(f"| {few} million | {ms[small]:.2f} ms | 1.00 |")
@@ -160,8 +160,8 @@ def _charts(few: int, many: int) -> float:
     return ratio
 
 
-def _fleet() -> Endpoint:
-    """As many endpoints as there are profiles; charts are drawn of one of them."""
+def _create_endpoints() -> Endpoint:
+    """As many endpoints as profiles; the charts are of one of them."""
     from dashboard.core import partitions
     from dashboard.endpoints.services import endpoints
 
@@ -169,7 +169,7 @@ def _fleet() -> Endpoint:
     days = [today - timedelta(days=number) for number in range(DAYS + 1)]
     partitions.ensure_days(days)
     partitions.ensure_months(days, parents=partitions.ROLLUPS)
-    made = [
+    created = [
         endpoints.create(
             slug=f"endpoint-{number}",
             provider="openai",
@@ -183,16 +183,16 @@ def _fleet() -> Endpoint:
         )
         for number in range(PROFILES)
     ]
-    return made[PROFILES // 2]
+    return created[PROFILES // 2]
 
 
 def _fill(millions: int) -> None:
-    """Add raw rows, one batch an hour, on the server; then roll them up as the product does."""
+    """Add raw rows on the server, one batch per hour, then roll them up as the product does."""
     from dashboard.runs import rollups
 
     rows = millions * 1_000_000
     size = rows // (DAYS * 24)
-    begun = time.perf_counter()
+    started = time.perf_counter()
     for day in range(DAYS):
         _sql(_DAY_OF_ROWS, {"day": day, "size": size, "profiles": PROFILES})
     filled = time.perf_counter()
@@ -202,7 +202,7 @@ def _fill(millions: int) -> None:
     for level in ("5m", "hour", "day"):
         _sql(f"VACUUM ANALYZE dashboard_rollup{level}")
     _say(
-        f"\n{millions} million rows: made in {filled - begun:.0f} s, rolled up in "
+        f"\n{millions} million rows: made in {filled - started:.0f} s, rolled up in "
         f"{rolled - filled:.0f} s ({rows / (rolled - filled):,.0f} rows/s)."
     )
 
@@ -215,15 +215,15 @@ def _chart_seconds(endpoint: Endpoint) -> list[float]:
     end = datetime.now(UTC)
     span: dict[str, Any] = {"start": end - timedelta(days=DAYS), "end": end}
     return [
-        _timed(lambda: read_series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, **span))
-        for _ in range(WARM_UP + CHARTS_A_BLOCK)
+        _time_call(lambda: read_series(endpoint, Metric.PARSE_SUCCESS, lane=LIVE, **span))
+        for _ in range(WARM_UP + CHARTS_PER_BLOCK)
     ]
 
 
-def _timed(call: Callable[[], Any]) -> float:
-    begun = time.perf_counter()
+def _time_call(call: Callable[[], Any]) -> float:
+    started = time.perf_counter()
     call()
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
 def _sql(statement: str, values: dict[str, Any] | None = None) -> None:
@@ -239,7 +239,7 @@ def _switch(database: str) -> None:
 
 @contextmanager
 def _cluster() -> Iterator[postgres.Cluster]:
-    """A Postgres of this program's own, durable as in production; its data goes away with it."""
+    """A dedicated Postgres, durable as in production; its data is removed with it."""
     folder = Path(tempfile.mkdtemp(prefix="toolgauge-benchmark-"))
     supervisor = Supervisor(lambda _line: None, StopRequest())
     try:

@@ -1,4 +1,4 @@
-"""What reading a model's text costs, per byte and per call: `python -m benchmarks.parsing`."""
+"""The cost of parsing a model's text, per byte and per call: `python -m benchmarks.parsing`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from probes.resolve.call import resolve_call, resolve_json_call
 SIZES = {"1 KB": 1_000, "100 KB": 100_000, "10 MB": 10_000_000}
 PIECE = 20
 ROUNDS = 3
-# Short texts are read so often that all sizes are measured equally long: a long measurement sees
-# every busy moment of the machine, a short one may find a quiet one.
+# Short texts are repeated until all sizes are measured equally long: a long measurement sees every
+# busy moment of the machine, a short one may miss them.
 BYTES = max(SIZES.values())
 CALLS = 2_000
 
@@ -64,77 +64,77 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """The cost per byte of the dearest size against that of the cheapest."""
+        """The highest cost per byte divided by the lowest."""
         return max(self.costs) / min(self.costs)
 
 
 def main() -> int:
-    """Measure and print both tables, and between them what a reader costs before it reads."""
+    """Measure and print both tables, and between them the fixed cost of a reader."""
     out = sys.stdout
-    heads = " | ".join(f"{size}, ns/byte" for size in SIZES)
-    out.write(f"| text | fed | {heads} | dearest / cheapest |\n|---|---|---|---|---|---|\n")
-    for row in rows():
+    headings = " | ".join(f"{size}, ns/byte" for size in SIZES)
+    out.write(f"| text | fed | {headings} | dearest / cheapest |\n|---|---|---|---|---|---|\n")
+    for row in measure_rows():
         costs = " | ".join(f"{cost:.1f}" for cost in row.costs)
         out.write(f"| {row.kind} | {row.fed} | {costs} | {row.ratio:.2f} |\n")
-    out.write(f"\nA reader for a single character: {each(lambda: _read('x', 1)):.1f} µs\n")
+    out.write(f"\nA reader for a single character: {microseconds(lambda: _read('x', 1)):.1f} µs\n")
     out.write("\n| one validated call | µs |\n|---|---|\n")
     for name, cost in call_costs():
         out.write(f"| {name} | {cost:.0f} |\n")
     return 0
 
 
-def rows() -> Iterator[Row]:
+def measure_rows() -> Iterator[Row]:
     """The cost per byte, by kind of text and way of feeding."""
     for kind, units in KINDS.items():
-        texts = [text_of(units, size) for size in SIZES.values()]
+        texts = [repeat_to_size(units, size) for size in SIZES.values()]
         yield Row(kind, "whole", costs_per_byte(texts, piece=BYTES * 2))
         yield Row(kind, f"by {PIECE}", costs_per_byte(texts, piece=PIECE))
 
 
 def call_costs() -> Iterator[tuple[str, float]]:
-    """Microseconds for one call through the ladder, and through each wire format."""
+    """Microseconds for one call through `probes.resolve`, and through each wire format."""
     text = json.dumps(ARGUMENTS)
     broken = str(ARGUMENTS)
     tags = Parameters(tuple(Parameter(key, str(value)) for key, value in ARGUMENTS.items()))
     tagged = RawCall("edit_file", tags, "qwen_xml", TAGS)
-    written = RawCall("edit_file", JsonText(broken), "hermes", broken)
-    yield "ladder, strict JSON", each(lambda: _validated(text))
-    yield "ladder, Python literal repaired", each(lambda: resolve_call(written, TOOLS))
-    yield "ladder, tagged parameters", each(lambda: resolve_call(tagged, TOOLS))
+    repaired = RawCall("edit_file", JsonText(broken), "hermes", broken)
+    yield "ladder, strict JSON", microseconds(lambda: _resolve_arguments(text))
+    yield "ladder, Python literal repaired", microseconds(lambda: resolve_call(repaired, TOOLS))
+    yield "ladder, tagged parameters", microseconds(lambda: resolve_call(tagged, TOOLS))
     reply = Reply((Text("Now."), ToolCall("c1", "edit_file", ARGUMENTS, "", text)), Stop.TOOL_CALLS)
     for adapter in {adapter.format: adapter for adapter in ADAPTERS.values()}.values():
         body = adapter.write_reply(reply)
         read = adapter.read_reply
-        yield f"{adapter.format} reply and ladder", each(lambda: _from_reply(read(body)))  # noqa: B023
+        yield f"{adapter.format} reply and ladder", microseconds(lambda: _resolve_reply(read(body)))  # noqa: B023
 
 
-def text_of(units: Sequence[str], size: int) -> str:
-    """Text of about that many bytes, all ASCII, whole units only."""
+def repeat_to_size(units: Sequence[str], size: int) -> str:
+    """Text of about this many bytes, all ASCII, of whole units."""
     unit = "".join(units)
     return unit * max(1, round(size / len(unit)))
 
 
 def costs_per_byte(texts: Sequence[str], *, piece: int) -> tuple[float, ...]:
-    """Nanoseconds per byte of each text, given in pieces of that size; the best of some rounds.
+    """Nanoseconds per byte of each text, fed in pieces of this size; the best of some rounds.
 
-    The sizes take turns, so that a busy moment of the machine does not fall on one of them.
+    The sizes alternate, so that a busy moment of the machine does not affect only one of them.
     """
     rounds = [[_cost_per_byte(text, piece) for text in texts] for _ in range(ROUNDS)]
     return tuple(min(costs) for costs in zip(*rounds, strict=True))
 
 
-def each(work: Callable[[], object]) -> float:
-    """Microseconds for one run, the best of some rounds."""
-    return min(_timed(work, CALLS) for _ in range(ROUNDS)) / CALLS / 1000
+def microseconds(work: Callable[[], object]) -> float:
+    """Microseconds for one call, the best of some rounds."""
+    return min(_time_repeats(work, CALLS) for _ in range(ROUNDS)) / CALLS / 1000
 
 
 def _cost_per_byte(text: str, piece: int) -> float:
     repeats = max(1, BYTES // len(text))
-    return _timed(lambda: _read(text, piece), repeats) / (len(text) * repeats)
+    return _time_repeats(lambda: _read(text, piece), repeats) / (len(text) * repeats)
 
 
-def _timed(work: Callable[[], object], repeats: int) -> int:
-    # The collector's pauses depend on all that the process holds, not on what is measured.
+def _time_repeats(work: Callable[[], object], repeats: int) -> int:
+    # Garbage collection depends on everything in the process, not on what is measured.
     gc.collect()
     gc.disable()
     try:
@@ -153,12 +153,12 @@ def _read(text: str, piece: int) -> None:
     reader.close()
 
 
-def _validated(text: str) -> object:
+def _resolve_arguments(text: str) -> object:
     return resolve_json_call(text, name="edit_file", id="c1", format="openai", tools=TOOLS)
 
 
-def _from_reply(reply: Reply) -> object:
-    return [_validated(call.raw) for call in reply.calls]
+def _resolve_reply(reply: Reply) -> object:
+    return [_resolve_arguments(call.raw) for call in reply.calls]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How long measuring takes where every answer takes a second: `python -m benchmarks.probing`."""
+"""How long a measurement takes if every answer takes a second: `python -m benchmarks.probing`."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ from probes.transport import Transport
 
 ROOT = Path(__file__).resolve().parent.parent
 SEED = "benchmark"
-SECONDS = 1.0  # that an answer takes
+SECONDS = 1.0  # per answer
 AT_ONCE = 64
-# Together each keeps to what the command allows one endpoint unless told otherwise.
+# With many endpoints, each has the command's default concurrency.
 COUNTS, AT_ONCE_EACH = (1, 10, 50), 8
 ROUNDS = 5
 BAR = 1.2
@@ -55,9 +55,9 @@ VENDORS = (
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One run: its attempts, the seconds it took, and how this process spent them.
+    """One run: its attempts, its duration, and how this process spent it.
 
-    `waited` is the time in which it could have gone on and had no core.
+    `waited` is the time in which it was runnable without a core.
     """
 
     attempts: Sequence[Attempt]
@@ -71,7 +71,7 @@ class Measured:
 
 
 class _Clock:
-    """Runs from when it is made."""
+    """Starts when it is created."""
 
     def __init__(self) -> None:
         self._start = self._now()
@@ -88,17 +88,17 @@ class _Clock:
 
 
 def main() -> int:
-    """Measure and print both tables; 1 where the full suite takes too long for its chain."""
+    """Measure and print both tables; 1 if the full suite takes too long for its chain."""
     with _vendors() as server:
-        # Imports and first connections are not what is measured.
+        # Imports and first connections are not measured.
         asyncio.run(_run(_target(server, 0), "light"))
-        share = _full_suite(server)
-        _many(server)
+        share = _measure_full_suite(server)
+        _measure_many(server)
     return int(share > BAR)
 
 
-def _full_suite(server: Server) -> float:
-    """A line for each vendor; returns the largest share."""
+def _measure_full_suite(server: Server) -> float:
+    """One line per vendor; returns the largest share."""
     out = sys.stdout
     out.write(
         "| vendor | attempts | requests | longest chain | full suite | share "
@@ -107,7 +107,7 @@ def _full_suite(server: Server) -> float:
     shares = []
     for number, (provider, _, model) in enumerate(VENDORS):
         target = _target(server, number)
-        run = _best(target, "full")
+        run = _fastest_run(target, "full")
         chain = max(rounds(target, attempt) for attempt in run.attempts)
         shares.append(run.seconds / (chain * SECONDS))
         out.write(
@@ -118,13 +118,13 @@ def _full_suite(server: Server) -> float:
     return max(shares)
 
 
-def _best(target: Target, suite: str) -> Measured:
-    """The fastest of some runs: what else the machine does makes the others slower."""
+def _fastest_run(target: Target, suite: str) -> Measured:
+    """The fastest of some runs: other load on the machine slows the others down."""
     runs = [asyncio.run(_run(target, suite)) for _ in range(ROUNDS)]
     return min(runs, key=lambda run: run.seconds)
 
 
-def _many(server: Server) -> None:
+def _measure_many(server: Server) -> None:
     """One endpoint alone, then many at once in this process."""
     out = sys.stdout
     out.write(
@@ -132,20 +132,20 @@ def _many(server: Server) -> None:
         "| waited for a core | vendors' processor | memory at most |\n"
         "|---|---|---|---|---|---|---|---|\n"
     )
-    alone = 0.0
+    single_s = 0.0
     for count in COUNTS:
-        theirs = server.processor_seconds()
-        run = asyncio.run(_together(server, count))
-        theirs = server.processor_seconds() - theirs
-        alone = alone or run.seconds
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        vendor_s = server.processor_seconds()
+        run = asyncio.run(_measure_together(server, count))
+        vendor_s = server.processor_seconds() - vendor_s
+        single_s = single_s or run.seconds
+        peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         out.write(
-            f"| {count} | {run.requests} | {run.seconds:.2f} | {run.seconds / alone:.2f} "
-            f"| {run.processor:.2f} s | {run.waited:.2f} s | {theirs:.2f} s | {most} MB |\n"
+            f"| {count} | {run.requests} | {run.seconds:.2f} | {run.seconds / single_s:.2f} "
+            f"| {run.processor:.2f} s | {run.waited:.2f} s | {vendor_s:.2f} s | {peak_mb} MB |\n"
         )
 
 
-async def _together(server: Server, count: int) -> Measured:
+async def _measure_together(server: Server, count: int) -> Measured:
     clock = _Clock()
     targets = [_target(server, number, AT_ONCE_EACH) for number in range(count)]
     runs = await asyncio.gather(*(_run(target, "light") for target in targets))
@@ -153,7 +153,7 @@ async def _together(server: Server, count: int) -> Measured:
 
 
 async def _run(target: Target, suite: str) -> Measured:
-    """One whole measurement, as the command and the workers do it."""
+    """One whole measurement, as the command and the workers run it."""
     attempts: list[Attempt] = []
     clock = _Clock()
     async with Transport(target.limits, at_once=target.max_concurrency) as transport:
@@ -163,27 +163,27 @@ async def _run(target: Target, suite: str) -> Measured:
     run = clock.stop(attempts)
     bad = [attempt for attempt in attempts if attempt.outcome is not Outcome.PASS]
     if bad:
-        said = f"{bad[0].probe}: {bad[0].findings}"
-        raise SystemExit(f"{len(bad)} attempts at {target.base_url} did not pass. {said}")
+        reason = f"{bad[0].probe}: {bad[0].findings}"
+        raise SystemExit(f"{len(bad)} attempts at {target.base_url} did not pass. {reason}")
     return run
 
 
 def rounds(target: Target, attempt: Attempt) -> int:
-    """How often the script of an attempt waited for answers; asked together, they count once.
+    """How often the script of an attempt waited for answers; concurrent questions count once.
 
-    The evidence lists exchanges without saying which were under way together, but the script
-    knows: it is played again on them.
+    The evidence lists exchanges without their concurrency, but the script knows it: it is replayed
+    on them.
     """
     adapter, probe = adapter_for(target.provider), PROBES[attempt.probe]
-    setting = QuestionBuilder(
+    builder = QuestionBuilder(
         target.model, DIALECTS[target.provider], adapter.format, target.options
     )
-    script = probe.script(probe.draw(rng_for(SEED, probe.name, attempt.trial)), setting)
-    left = deque(from_evidence(exchange) for exchange in attempt.evidence.exchanges)
+    script = probe.script(probe.draw(rng_for(SEED, probe.name, attempt.trial)), builder)
+    remaining = deque(from_evidence(exchange) for exchange in attempt.evidence.exchanges)
     questions = next(script)
-    for count in range(1, len(left) + 1):
+    for count in range(1, len(remaining) + 1):
         try:
-            questions = script.send([_answer(adapter, q, left.popleft()) for q in questions])
+            questions = script.send([_answer(adapter, q, remaining.popleft()) for q in questions])
         except StopIteration:
             return count
     raise AssertionError("The script asks more than its evidence holds.")
@@ -199,7 +199,7 @@ def _answer(adapter: Adapter, question: Question, recorded: RecordedExchange) ->
 
 def _target(server: Server, number: int, at_once: int = AT_ONCE) -> Target:
     provider, path, model = VENDORS[number % len(VENDORS)]
-    # The seed makes every address its own vendor; a delay leaves nothing to chance.
+    # The seed makes every address a separate vendor; the delay is not random.
     slow = f"slow,value={SECONDS:g},seed={number}"
     base = f"http://127.0.0.1:{server.port}/with/{slow}/{path}"
     return Target(provider, base, model, Secret("sim-benchmark"), max_concurrency=at_once)
@@ -207,7 +207,7 @@ def _target(server: Server, number: int, at_once: int = AT_ONCE) -> Target:
 
 @contextlib.contextmanager
 def _vendors() -> Iterator[Server]:
-    """The simulated vendors in a process of their own."""
+    """The simulated vendors in their own process."""
     port = free_port()
     command = [sys.executable, "-m", "simulators", "--port", str(port), "--latency", "0"]
     with subprocess.Popen(command, cwd=ROOT) as process:

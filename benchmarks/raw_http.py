@@ -1,4 +1,4 @@
-"""A client that does nothing but HTTP/1.1 on a socket: what is measured is the server."""
+"""A minimal HTTP/1.1 client on a socket, so that only the server is measured."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def request(path: str, body: Any = None) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer; the body of a chunked one is put together."""
+    """An answer; a chunked body is joined."""
 
     status: int
     body: bytes
 
 
 class Connection:
-    """One connection, which is kept between requests."""
+    """One persistent connection."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -59,7 +59,7 @@ class Connection:
             if line.startswith(b"content-length:"):
                 length = int(line.partition(b":")[2])
                 return Answer(status, await self.reader.readexactly(length))
-        return Answer(status, _joined(await self.reader.readuntil(b"\r\n" + LAST_CHUNK)))
+        return Answer(status, _join_chunks(await self.reader.readuntil(b"\r\n" + LAST_CHUNK)))
 
     async def begin(self, data: bytes) -> bytes:
         """Send a request and read the head of its answer."""
@@ -67,12 +67,12 @@ class Connection:
         return await self.reader.readuntil(b"\r\n\r\n")
 
     def write(self, data: bytes) -> None:
-        """Send and wait for nothing."""
+        """Send without waiting."""
         self._writer.write(data)
 
 
-def _joined(data: bytes) -> bytes:
-    """The body that stands in chunks."""
+def _join_chunks(data: bytes) -> bytes:
+    """The body without its chunk framing."""
     pieces = []
     while data != LAST_CHUNK:
         size, _, rest = data.partition(b"\r\n")

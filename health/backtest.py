@@ -1,4 +1,4 @@
-"""The detector over a history of one metric: what it would have said, run by run."""
+"""Runs the detector over the history of one metric: its verdict after every run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import inf
 from health.detector import (
     QUIET,
     Baseline,
-    Known,
+    BaselineState,
     Lane,
     LogSums,
     Verdict,
@@ -21,12 +21,9 @@ from health.detector import (
 
 @dataclass(frozen=True, slots=True)
 class DetectorStep:
-    """What the detector says to one run, and what it knows after it.
+    """The verdict on one run, by the baseline before it, and the baseline state after it."""
 
-    The run itself was judged by what was known before it.
-    """
-
-    state: Known
+    state: BaselineState
     log_m: float | None
     verdict: Verdict
     p_ref: float | None
@@ -36,41 +33,41 @@ class DetectorStep:
 class BacktestSeries:
     """One metric of one lane, from the first run on.
 
-    With a baseline it is frozen on that from the start, however few trials it has; without one it
-    warms up on the runs themselves, each judged by those before it.
+    A given baseline is frozen from the start, however few trials it has. Without one, the baseline
+    is learned from the runs, and each run is judged by the runs before it.
     """
 
     lane: Lane
     log_threshold: float
     baseline: Baseline | None = None
-    # Trials of a run of the baseline, where it is not the mean of those seen.
+    # Trials per run of the baseline, if not the mean of its runs.
     per_run: float | None = None
-    _seen: Baseline = field(default_factory=Baseline, init=False)
-    _known: Known = field(default=Known.NONE, init=False)
+    _baseline: Baseline = field(default_factory=Baseline, init=False)
+    _state: BaselineState = field(default=BaselineState.NONE, init=False)
     _reference: float | None = field(default=None, init=False)
     _sums: LogSums = field(default=QUIET, init=False)
 
     def __post_init__(self) -> None:
         if self.baseline is not None:
-            self._seen, self._known = self.baseline, Known.FROZEN
+            self._baseline, self._state = self.baseline, BaselineState.FROZEN
             self._reference = self.baseline.reference(self.lane, per_run=self.per_run)
 
-    def take(self, successes: int, trials: int) -> DetectorStep:
-        """Judge a run by what was known before it, then learn from it."""
+    def add_run(self, successes: int, trials: int) -> DetectorStep:
+        """Judge a run by the baseline before it, then learn from it."""
         if trials and self._reference is not None:
             ratios = log_ratios(
                 successes, trials, self._reference, self.log_threshold, lane=self.lane
             )
             self._sums = step_sums(self._sums, ratios)
-        log_m, said = log_mean(self._sums), judge_sums(self._sums, self.log_threshold)
-        if said is Verdict.ALARM:
+        log_m, verdict = log_mean(self._sums), judge_sums(self._sums, self.log_threshold)
+        if verdict is Verdict.ALARM:
             self._sums = QUIET
-        if trials and self._known is not Known.FROZEN:
+        if trials and self._state is not BaselineState.FROZEN:
             self._learn(successes, trials)
-        return DetectorStep(self._known, None if log_m == -inf else log_m, said, self._reference)
+        return DetectorStep(self._state, None if log_m == -inf else log_m, verdict, self._reference)
 
     def _learn(self, successes: int, trials: int) -> None:
-        self._seen = self._seen.plus(successes, trials)
-        self._known = self._seen.known(self.lane)
-        if self._known is not Known.NONE:
-            self._reference = self._seen.reference(self.lane, per_run=self.per_run)
+        self._baseline = self._baseline.plus(successes, trials)
+        self._state = self._baseline.known(self.lane)
+        if self._state is not BaselineState.NONE:
+            self._reference = self._baseline.reference(self.lane, per_run=self.per_run)

@@ -1,4 +1,4 @@
-"""The beta distribution, as far as the detector needs it."""
+"""The beta distribution: the functions that the detector needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def log_beta(a: float, b: float) -> float:
 
 
 def share_below(x: float, a: float, b: float) -> float:
-    """How much of Beta(a, b) lies below x: the regularised incomplete beta function."""
+    """The cumulative distribution of Beta(a, b) at x: the regularised incomplete beta function."""
     if x <= 0:
         return 0.0
     if x >= 1:
@@ -28,12 +28,12 @@ def share_below(x: float, a: float, b: float) -> float:
 
 
 def quantile(share: float, a: float, b: float) -> float:
-    """The value below which that share of Beta(a, b) lies."""
+    """The quantile of Beta(a, b): the value below which this share lies."""
     low, high, guess = 0.0, 1.0, a / (a + b)
     for _ in range(_STEPS):
         missing = share - share_below(guess, a, b)
         low, high = (guess, high) if missing > 0 else (low, guess)
-        # Newton's step, or halving where it would leave what is known.
+        # A Newton step, or bisection where the step would leave the bracket.
         better = guess + missing / max(_density(guess, a, b), _TINY)
         if not low < better < high:
             better = (low + high) / 2
@@ -48,7 +48,7 @@ def _density(x: float, a: float, b: float) -> float:
 
 
 def _fraction(x: float, a: float, b: float) -> float:
-    """The continued fraction of the incomplete beta function, by the method of Lentz."""
+    """The continued fraction of the incomplete beta function, by Lentz's method."""
     ratio_up, ratio_down = 1.0, _steady(1 - (a + b) * x / (a + 1))
     value = ratio_down
     for m in range(1, _TERMS):

@@ -1,6 +1,6 @@
-"""When an endpoint is to be probed next, and why, once a run of it has ended.
+"""When and why an endpoint is probed next after a run has ended.
 
-The product and the player of the demo both plan by `plan_after_run`.
+The scheduler and the demo player both use `plan_after_run`.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from enum import StrEnum
 
 from health.watch import Watch
 
-# While an alarm is open, so much more often than the TTL asks: only probes can prove recovery,
-# since live traffic is under the fallback.
+# While an alarm is open, probes run this many times per TTL: only probes can prove recovery,
+# since live traffic runs in fallback modes.
 RECOVERY_SHARE = 4
 RECOVERY_SOONEST = timedelta(minutes=15)
-# Wait before the next run after one without a verdict: doubles so often, up to the TTL.
+# Wait after a run without a verdict. It doubles with every such run in a row, up to the TTL.
 FRUITLESS_WAIT = timedelta(minutes=15)
 MOST_FRUITLESS = 20
 
 
 class NextTrigger(StrEnum):
-    """The triggers that follow from a run."""
+    """Triggers of a run that the run before it caused."""
 
     TTL = "ttl"
     BASELINE = "baseline"
@@ -31,23 +31,23 @@ class NextTrigger(StrEnum):
 
 
 KEY_CHANGE = "key_change"
-# The triggers whose run is the full suite; so is the first run of every profile.
+# Triggers that run the full suite. The first run of every profile is full as well.
 FULL_SUITE = (KEY_CHANGE, NextTrigger.CONFIRM.value, NextTrigger.FINGERPRINT.value)
 
 
 @dataclass(frozen=True, slots=True)
 class DueState:
-    """Why an endpoint is due, the runs left of its first burst, and those without a verdict."""
+    """Why an endpoint is due, its remaining onboarding runs, and its runs without a verdict."""
 
     why: str
     onboarding_left: int
-    # In a row.
+    # Consecutive runs without a verdict.
     fruitless: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class EndedRun:
-    """A run that has ended."""
+    """A run that has ended, with or without a verdict."""
 
     suite: str
     ttl: timedelta
@@ -57,13 +57,13 @@ class EndedRun:
 
 @dataclass(frozen=True, slots=True)
 class FinishedRun:
-    """What is known when a run has ended with a verdict."""
+    """A run that has ended with a verdict, and the state of the watch after it."""
 
     suite: str
     ttl: timedelta
     fingerprint_changed: bool
     onboarding_left: int
-    # The detector warns, and runs that confirm it or not are still wanted.
+    # The detector warns, and confirmation runs remain.
     wants_confirmation: bool
     # An alarm is open.
     is_degraded: bool
@@ -71,7 +71,7 @@ class FinishedRun:
 
 @dataclass(frozen=True, slots=True)
 class WaitTimes:
-    """How long to wait before runs that are wanted sooner than the TTL."""
+    """Waits before the runs that come sooner than the TTL."""
 
     baseline: timedelta
     confirm: timedelta
@@ -79,7 +79,7 @@ class WaitTimes:
 
 @dataclass(frozen=True, slots=True)
 class NextRun:
-    """The run that follows. What is left of the first burst is counted down here."""
+    """The next run. `onboarding_left` is already counted down."""
 
     why: NextTrigger
     wait: timedelta
@@ -89,9 +89,9 @@ class NextRun:
 def plan_after_run(
     run: EndedRun, before: DueState, watch: Watch, waits: WaitTimes
 ) -> tuple[DueState, timedelta]:
-    """Why an endpoint is due again, and how long after this run.
+    """The next due state, and the wait after this run.
 
-    Without a verdict the reason stays what it was. `watch` is the state after the run.
+    Without a verdict the reason does not change. `watch` is the state after the run.
     """
     if not run.has_verdict:
         fruitless = min(before.fruitless + 1, MOST_FRUITLESS)
@@ -109,19 +109,19 @@ def plan_after_run(
 
 
 def back_off(fruitless: int, ttl: timedelta) -> timedelta:
-    """The wait after one more run without a verdict than so many in a row."""
+    """The wait after a run without a verdict that followed `fruitless` others in a row."""
     return min(ttl, FRUITLESS_WAIT * (1 << min(fruitless, MOST_FRUITLESS)))
 
 
 def suite_for(why: str, *, is_known: bool) -> str:
-    """The suite of a run; `is_known` is whether its profile was measured before."""
+    """The suite of a run; `is_known` means that its profile was measured before."""
     return "full" if why in FULL_SUITE or not is_known else "light"
 
 
 def plan_next_run(run: FinishedRun, waits: WaitTimes) -> NextRun:
-    """The run that follows this one."""
+    """The trigger and the wait of the next run."""
     onboarding = max(run.onboarding_left - 1, 0)
-    # First, since it is full as well, and runs within one minute confirm little.
+    # Before a fingerprint change: both run the full suite, but runs within a minute confirm little.
     if run.wants_confirmation:
         return NextRun(NextTrigger.CONFIRM, min(run.ttl, waits.confirm), onboarding)
     if run.fingerprint_changed and run.suite == "light":

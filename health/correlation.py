@@ -1,4 +1,4 @@
-"""How much the trials of one run hang together, as the healthy runs of a month tell it."""
+"""The correlation between the trials of one run, estimated from the healthy runs of a month."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from math import sqrt
 
 from health.detector import HIGHEST_RHO
 
-EVERY = timedelta(days=30)
-FEWEST_RUNS = 30
+ESTIMATE_EVERY = timedelta(days=30)
+MIN_RUNS = 30
 _EIGHTY_PERCENT = 0.8416
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Sums over runs, enough to estimate how far they scatter."""
+    """Sums over runs from which their variance is estimated."""
 
     since: datetime | None = None
     runs: int = 0
@@ -36,12 +36,14 @@ class Spread:
         )
 
     def is_due(self, at: datetime) -> bool:
-        """Whether a month is over and holds enough runs."""
-        return self.since is not None and at - self.since >= EVERY and self.runs >= FEWEST_RUNS
+        """Whether a month has passed with enough runs."""
+        return (
+            self.since is not None and at - self.since >= ESTIMATE_EVERY and self.runs >= MIN_RUNS
+        )
 
 
 def correlation_lower_bound(spread: Spread) -> float:
-    """The correlation that the spread proves, with 80 % confidence; 0 where it proves none."""
+    """The lower 80 % confidence bound of the correlation; 0 if the spread proves none."""
     rate = (spread.successes + 0.5) / (spread.trials + 1)
     width = spread.trials / spread.runs
     variance = rate * (1 - rate)
@@ -49,11 +51,11 @@ def correlation_lower_bound(spread: Spread) -> float:
         spread.squares - 2 * rate * spread.successes + rate * rate * spread.trials
     ) / variance
     per_run = scatter / spread.runs
-    # How far the mean of so many squared deviations may lie off; rare failures make it worse.
+    # The standard error of the mean squared deviation; rare failures increase it.
     noise = sqrt((2 + max(1 / (width * variance) - 6 / width, 0)) / spread.runs)
     return max((per_run * (1 - _EIGHTY_PERCENT * noise) - 1) / (width - 1), 0.0)
 
 
 def raise_correlation(rho: float, spread: Spread) -> float:
-    """The correlation to reckon with from now on: never less, never beyond reason."""
+    """The correlation to use from now on: never lower than before, at most `HIGHEST_RHO`."""
     return max(rho, min(correlation_lower_bound(spread), HIGHEST_RHO))

@@ -1,10 +1,10 @@
-"""Whether a rate has fallen below its baseline: the sums that grow only when it has.
+"""Sequential detection of a success rate that fell below its baseline.
 
-A mixture of Shiryaev-Roberts sums over four alternatives. Each run multiplies a sum by how much
-more likely its trials are under a lower rate than under the baseline's; for a healthy endpoint
-that factor is one on average at most, so the mean time to a false alarm is at least the threshold,
-however often one looks. docs/detection.md explains it; trials of one run count for less than
-their number, because they hang together.
+A mixture of Shiryaev-Roberts sums over four alternatives. Each run multiplies a sum by the
+likelihood ratio of its trials under a lower rate and under the reference. For a healthy endpoint
+that ratio is at most one on average, so the mean time to a false alarm is at least the threshold,
+however often the sums are checked. The trials of one run are correlated and count for less than
+their number. docs/detection.md explains the method.
 """
 
 from __future__ import annotations
@@ -16,17 +16,18 @@ from math import exp, inf, log, log1p
 from health.beta import log_beta, quantile
 
 METRICS = 7
-FALSE_ALARMS = 0.5  # a profile and year, over all its metrics
+FALSE_ALARMS = 0.5  # per profile per year, over all its metrics
 WARN = 30.0
-RECOVERED = 100.0
+RECOVERY_ODDS = 100.0
 HIGHEST_RHO = 0.3
 LOWEST_REFERENCE, LOWEST_ALTERNATIVE = 0.02, 0.01
-# Of the posterior of the baseline: a lucky baseline would raise false alarms for ever.
-CAUTION = 0.10
+# The reference is this quantile of the baseline's posterior: the mean of a lucky baseline would
+# raise false alarms for ever.
+REFERENCE_QUANTILE = 0.10
 
 
-class Known(StrEnum):
-    """How much is known about what is normal."""
+class BaselineState(StrEnum):
+    """How far the baseline is learned."""
 
     NONE = "none"
     PROVISIONAL = "provisional"
@@ -34,7 +35,7 @@ class Known(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What the sums say after a run."""
+    """The verdict of the sums after a run."""
 
     OK = "ok"
     WARN = "warn"
@@ -43,14 +44,14 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """How trials of one origin are watched."""
+    """The detector's settings for one source of trials."""
 
-    rho: float  # how much the trials of one run hang together
-    highest: float  # no reference above it
-    drops: tuple[float, ...]  # alternatives that lie so far below the reference
-    shares: tuple[float, ...]  # alternatives that are such a part of it
-    provisional: int  # trials from which a baseline is of some use
-    frozen: int  # and from which it is final, if there were also
+    rho: float  # correlation between the trials of one run
+    highest: float  # upper limit of the reference
+    drops: tuple[float, ...]  # alternatives: reference minus the drop
+    shares: tuple[float, ...]  # alternatives: reference times the share
+    provisional: int  # trials of a provisional baseline
+    frozen: int  # trials of a frozen baseline, which also needs
     runs: int  # this many runs
 
 
@@ -63,7 +64,7 @@ PROBE = Lane(
     frozen=200,
     runs=20,
 )
-# A run is five minutes of live traffic here; 576 of them are two days.
+# A run is five minutes of live traffic; 576 of them are two days.
 LIVE = Lane(
     rho=0.02,
     highest=0.995,
@@ -80,7 +81,7 @@ QUIET: LogSums = (-inf, -inf, -inf, -inf)
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The trials that say what is normal."""
+    """The trials that define the normal rate."""
 
     successes: int = 0
     trials: int = 0
@@ -89,41 +90,43 @@ class Baseline:
     def plus(self, successes: int, trials: int) -> Baseline:
         return Baseline(self.successes + successes, self.trials + trials, self.runs + 1)
 
-    def known(self, lane: Lane = PROBE) -> Known:
+    def known(self, lane: Lane = PROBE) -> BaselineState:
         if self.trials < lane.provisional:
-            return Known.NONE
+            return BaselineState.NONE
         enough = self.trials >= lane.frozen and self.runs >= lane.runs
-        return Known.FROZEN if enough else Known.PROVISIONAL
+        return BaselineState.FROZEN if enough else BaselineState.PROVISIONAL
 
     def reference(
         self, lane: Lane = PROBE, *, per_run: float | None = None, rho: float | None = None
     ) -> float:
-        """The rate that is taken for normal: low in its interval, never beyond the ends."""
+        """The normal rate: a low quantile of the posterior, within the limits of the lane."""
         width = per_run or self.trials / max(self.runs, 1)
         weight = 1 / (1 + max(width - 1, 0) * (lane.rho if rho is None else rho))
         good, bad = self.successes * weight, (self.trials - self.successes) * weight
-        return min(max(quantile(CAUTION, 0.5 + good, 0.5 + bad), LOWEST_REFERENCE), lane.highest)
+        return min(
+            max(quantile(REFERENCE_QUANTILE, 0.5 + good, 0.5 + bad), LOWEST_REFERENCE), lane.highest
+        )
 
 
 def alarm_threshold(runs_per_year: float, *, metrics: int = METRICS) -> float:
-    """The logarithm of the sum at which the alarm is raised."""
+    """The log threshold at which the mean of the sums raises the alarm."""
     return log(metrics * max(runs_per_year, 1) / FALSE_ALARMS)
 
 
 def alternatives(reference: float, lane: Lane = PROBE) -> tuple[float, ...]:
-    """The lower rates that the sums look for."""
+    """The lower rates that the sums test."""
     lower = [reference - drop for drop in lane.drops] + [reference * s for s in lane.shares]
     return tuple(max(rate, LOWEST_ALTERNATIVE) for rate in lower)
 
 
 def log_likelihood(successes: int, trials: int, rate: float, rho: float) -> float:
-    """Of so many successes, up to a constant, when the trials of a run hang together."""
+    """The beta-binomial log likelihood of the successes of a run, up to a constant."""
     weight = (1 - rho) / rho
     good, bad = rate * weight, (1 - rate) * weight
     return log_beta(good + successes, bad + trials - successes) - log_beta(good, bad)
 
 
-def log_ratios(  # noqa: PLR0913 -- the run, what it is judged by, and the lane
+def log_ratios(  # noqa: PLR0913 -- the run, its reference, and the lane
     successes: int,
     trials: int,
     reference: float,
@@ -132,7 +135,7 @@ def log_ratios(  # noqa: PLR0913 -- the run, what it is judged by, and the lane
     lane: Lane = PROBE,
     rho: float | None = None,
 ) -> LogSums:
-    """How much a run speaks for each alternative; no single run can raise the alarm alone."""
+    """The log likelihood ratio of each alternative, capped: no single run raises the alarm."""
     rho = lane.rho if rho is None else rho
     cap = (log_threshold + log(len(QUIET))) / 2
     normal = log_likelihood(successes, trials, reference, rho)
@@ -143,12 +146,12 @@ def log_ratios(  # noqa: PLR0913 -- the run, what it is judged by, and the lane
 
 
 def step_sums(sums: LogSums, ratios: LogSums) -> LogSums:
-    """The sums after a run: R becomes (1 + R) times its ratio."""
+    """The sums after a run: R becomes (1 + R) times the ratio."""
     return tuple(_log1p_exp(s) + ratio for s, ratio in zip(sums, ratios, strict=True))
 
 
 def log_mean(sums: LogSums) -> float:
-    """The logarithm of the sums' mean, which is compared with the thresholds."""
+    """The log of the mean of the sums, which is compared with the thresholds."""
     top = max(sums)
     if top == -inf:
         return -inf
@@ -156,7 +159,7 @@ def log_mean(sums: LogSums) -> float:
 
 
 def judge_sums(sums: LogSums, log_threshold: float) -> Verdict:
-    """What the sums say. Equality counts: two capped runs just raise the alarm."""
+    """Compare the sums with the thresholds. Equality counts: two capped runs raise the alarm."""
     reached = log_mean(sums) + 1e-12
     if reached >= log_threshold:
         return Verdict.ALARM
@@ -166,7 +169,7 @@ def judge_sums(sums: LogSums, log_threshold: float) -> Verdict:
 def recovery_ratio(
     successes: int, trials: int, reference: float, *, lane: Lane = PROBE, rho: float | None = None
 ) -> float:
-    """How much a run speaks for the baseline, against the mildest alternative."""
+    """The log likelihood ratio of the reference against the mildest alternative."""
     rho = lane.rho if rho is None else rho
     mildest = alternatives(reference, lane)[0]
     return log_likelihood(successes, trials, reference, rho) - log_likelihood(

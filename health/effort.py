@@ -1,4 +1,4 @@
-"""What a run took: how long answers were waited for, and what was spent for nothing."""
+"""The effort of a run: latencies of its answers, and the tokens and time lost on failures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from probes.outcomes import Attempt, Outcome
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Latencies are of answers that came; lost is what went into attempts that did not pass."""
+    """Latencies cover attempts with an answer; `lost_*` covers attempts that did not pass."""
 
     latency_p50_ms: int | None
     latency_p95_ms: int | None
@@ -20,8 +20,8 @@ class Effort:
 
 
 def measure_effort(attempts: Sequence[Attempt]) -> Effort:
-    """The figures of a run, from its attempts."""
-    answered = sorted(
+    """Compute the effort of a run from its attempts."""
+    latencies = sorted(
         attempt.latency_ms
         for attempt in attempts
         if attempt.latency_ms is not None and attempt.outcome is not Outcome.VOID
@@ -29,13 +29,13 @@ def measure_effort(attempts: Sequence[Attempt]) -> Effort:
     lost = [attempt for attempt in attempts if attempt.outcome is not Outcome.PASS]
     tokens = (attempt.usage for attempt in lost)
     return Effort(
-        latency_p50_ms=_reached_by(0.5, answered),
-        latency_p95_ms=_reached_by(0.95, answered),
-        lost_tokens=sum((used.input_tokens or 0) + (used.output_tokens or 0) for used in tokens),
+        latency_p50_ms=_percentile(0.5, latencies),
+        latency_p95_ms=_percentile(0.95, latencies),
+        lost_tokens=sum((usage.input_tokens or 0) + (usage.output_tokens or 0) for usage in tokens),
         lost_ms=sum(attempt.latency_ms or 0 for attempt in lost),
     )
 
 
-def _reached_by(share: float, ordered: Sequence[int]) -> int | None:
-    """The smallest value that so many of them do not exceed; one that was measured."""
+def _percentile(share: float, ordered: Sequence[int]) -> int | None:
+    """The nearest-rank percentile: always one of the measured values."""
     return ordered[ceil(share * len(ordered)) - 1] if ordered else None

@@ -1,4 +1,4 @@
-"""Where a profile stands before its next stage: conditions with their figures, as values."""
+"""Values of a gate evaluation: the facts, the conditions with their figures, and the result."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from typing import Any
 
 from typing_extensions import override
 
-from health.detector import Known
+from health.detector import BaselineState
 from health.metric_names import metric_name
 from health.translation import say
 from probes.outcomes import Metric
 
-# What a condition rests on: ("run", id), ("incident", id), ("metric", name), ("profile", epoch).
+# The source of a figure: ("run", id), ("incident", id), ("metric", name), ("profile", epoch).
 Evidence = tuple[str, int | str]
 
 
 class ConditionState(StrEnum):
     MET = "met"
     NOT_MET = "not_met"
-    INCONCLUSIVE = "inconclusive"  # more trials would settle it
+    INCONCLUSIVE = "inconclusive"  # more trials are needed
     NO_DATA = "no_data"
 
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence that finds its language when it is shown."""
+    """A sentence that is translated when it is displayed."""
 
-    # Marked; or, where it depends on a count, what says it by `say_many`.
+    # A marked text; or, if it depends on a count, a function that calls `say_many`.
     text: str | Callable[[int], str]
     values: Mapping[str, Any] = field(default_factory=dict)
 
     @override
     def __str__(self) -> str:
         text = self.text
-        said = say(text) if isinstance(text, str) else text(self.values["count"])
-        return said.format(**self.values)
+        template = say(text) if isinstance(text, str) else text(self.values["count"])
+        return template.format(**self.values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +56,19 @@ class MetricName:
 
 @dataclass(frozen=True, slots=True)
 class GateCondition:
-    """One thing that the next stage rests on. `figure` and `wanted` are numbers or codes."""
+    """One condition of the next stage. `figure` and `wanted` are numbers or codes."""
 
     key: str  # such as runs, rate.parse_success, live.schema_failure, baseline, age
     state: ConditionState
-    told: Sentence
+    sentence: Sentence
     figure: float | int | str | None
     wanted: float | int | str
     evidence: Evidence | None = None
 
     @property
-    def words(self) -> str:
+    def text(self) -> str:
         """The condition as a sentence with its figures, in the reader's language."""
-        return str(self.told)
+        return str(self.sentence)
 
     @property
     def is_met(self) -> bool:
@@ -86,7 +86,7 @@ class GateCondition:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """Where a profile stands before its next stage; without one there are no conditions."""
+    """The evaluated gate of the next stage; at the top stage there are no conditions."""
 
     stage: str
     next: str | None
@@ -95,20 +95,20 @@ class GateResult:
     version: int | None
 
     @property
-    def may_be_asked(self) -> bool:
-        return self.next is not None and all(each.is_met for each in self.conditions)
+    def is_met(self) -> bool:
+        return self.next is not None and all(condition.is_met for condition in self.conditions)
 
     @property
     def paused(self) -> bool:
-        """Nothing speaks against it, and something is not known yet."""
-        states = {each.state for each in self.conditions}
+        """No condition failed, but some lack data."""
+        states = {condition.state for condition in self.conditions}
         return ConditionState.NOT_MET not in states and bool(
             states & {ConditionState.INCONCLUSIVE, ConditionState.NO_DATA}
         )
 
     @property
     def missing(self) -> tuple[GateCondition, ...]:
-        return tuple(each for each in self.conditions if not each.is_met)
+        return tuple(condition for condition in self.conditions if not condition.is_met)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,21 +122,21 @@ class TrialCounts:
 
 @dataclass(frozen=True, slots=True)
 class GateFacts:
-    """All that the conditions are judged by."""
+    """The inputs of all conditions."""
 
     stage: str
     epoch: int
-    # At the present stage.
+    # Time at the current stage.
     age: timedelta
-    # Finished runs under the present suite version, newest last; those with the full suite.
+    # Ids of finished runs under the current suite version, newest last; those of the full suite.
     runs: Sequence[int] = ()
     full_runs: Sequence[int] = ()
     figures: Mapping[Metric, TrialCounts] = field(default_factory=dict)
-    baseline: Known = Known.NONE
+    baseline: BaselineState = BaselineState.NONE
     incidents: Sequence[int] = ()
-    # Live trials since the present stage began.
+    # Live trials since the current stage began.
     live: Mapping[Metric, TrialCounts] = field(default_factory=dict)
     is_stale: bool = False
-    is_spent_out: bool = False
-    # As measured; None where nobody has measured it.
+    is_budget_spent: bool = False
+    # None if it was not measured.
     tool_call_format: str | None = None

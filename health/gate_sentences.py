@@ -1,8 +1,8 @@
-"""What the conditions of a stage say: sentences with places for figures."""
+"""The sentences of gate conditions, with placeholders for figures."""
 
 from __future__ import annotations
 
-from health.detector import Known
+from health.detector import BaselineState
 from health.gate_result import ConditionState
 from health.translation import mark, say_many
 
@@ -58,11 +58,15 @@ FRESH = {
     ConditionState.NO_DATA: mark("Nothing was measured yet."),
 }
 BASELINE = {
-    (Known.PROVISIONAL, Known.PROVISIONAL): mark("It is known, as far as it goes, what is normal."),
-    (Known.FROZEN, Known.PROVISIONAL): mark("It is known for good what is normal."),
-    (Known.FROZEN, Known.FROZEN): mark("It is known for good what is normal."),
-    (Known.NONE, Known.PROVISIONAL): mark("Too few trials were made to know what is normal."),
-    (Known.NONE, Known.FROZEN): mark(
+    (BaselineState.PROVISIONAL, BaselineState.PROVISIONAL): mark(
+        "It is known, as far as it goes, what is normal."
+    ),
+    (BaselineState.FROZEN, BaselineState.PROVISIONAL): mark("It is known for good what is normal."),
+    (BaselineState.FROZEN, BaselineState.FROZEN): mark("It is known for good what is normal."),
+    (BaselineState.NONE, BaselineState.PROVISIONAL): mark(
+        "Too few trials were made to know what is normal."
+    ),
+    (BaselineState.NONE, BaselineState.FROZEN): mark(
         "Too few runs were made to know for good what is normal: it takes {runs} runs and {trials} "
         "trials."
     ),

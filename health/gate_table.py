@@ -1,4 +1,4 @@
-"""What each stage asks for before anybody may ask for it: a table that people edit."""
+"""The promotion criteria of each stage: an editable table, with its JSON and its validation."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Any
 
-from health.detector import PROBE, Known
+from health.detector import PROBE, BaselineState
 from health.rates import DIRECTIONS
 from health.stages import LADDER
 from health.translation import say
 from probes.outcomes import Metric
 
-# The stages that can be asked for.
+# The stages that a promotion can lead to.
 PROMOTION_STAGES = LADDER[1:]
 LONGEST_AGE = 24 * 365
 MOST_RUNS, MOST_TRIALS = 1000, 1_000_000
 MOST_INCIDENTS = 20
-# No reference lies above it, so nothing could ever pass a higher bar.
+# No reference is higher, so no endpoint could meet a higher criterion.
 HIGHEST_RATE = PROBE.highest
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """The conditions of one stage. Rates are success rates, whichever way a metric is shown."""
+    """The conditions of one stage. Rates are success rates, also of metrics where low is good."""
 
-    # Finished runs of the profile, and how many of them asked the full suite.
+    # Finished runs of the profile, and how many of them ran the full suite.
     runs: int = 1
     full_runs: int = 1
     # Trials of parse success.
     trials: int = 0
     rates: Mapping[Metric, float] = field(default_factory=dict)
-    # How much must be known about what is normal.
-    baseline: Known = Known.PROVISIONAL
+    # The baseline state that is required at least.
+    baseline: BaselineState = BaselineState.PROVISIONAL
     open_incidents: int = 0
     age: timedelta = timedelta()
-    # Live traffic is judged from so many trials on; where it is wanted, fewer are no data.
+    # Live traffic is judged from this many trials on. Fewer count as no data if it is required.
     live_trials: int = 200
     live_wanted: bool = False
     live_rates: Mapping[Metric, float] = field(default_factory=dict)
@@ -59,12 +59,12 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """The gate in front of each stage that can be asked for."""
+    """The gate in front of each promotion stage."""
 
-    of: Mapping[str, Gate]
+    by_stage: Mapping[str, Gate]
 
     def as_json(self) -> dict[str, Any]:
-        return {stage: self.of[stage].as_json() for stage in PROMOTION_STAGES}
+        return {stage: self.by_stage[stage].as_json() for stage in PROMOTION_STAGES}
 
 
 DEFAULTS = Gates(
@@ -86,7 +86,7 @@ DEFAULTS = Gates(
                     Metric.SCHEMA_FAILURE: 0.85,
                     Metric.CLOSURE_ERROR: 0.90,
                 },
-                baseline=Known.FROZEN,
+                baseline=BaselineState.FROZEN,
                 age=timedelta(hours=24),
                 live_rates={Metric.PARSE_SUCCESS: 0.90, Metric.SCHEMA_FAILURE: 0.85},
             ),
@@ -99,7 +99,7 @@ DEFAULTS = Gates(
                     Metric.SCHEMA_FAILURE: 0.90,
                     Metric.CLOSURE_ERROR: 0.95,
                 },
-                baseline=Known.FROZEN,
+                baseline=BaselineState.FROZEN,
                 age=timedelta(hours=72),
                 live_rates={Metric.PARSE_SUCCESS: 0.95, Metric.SCHEMA_FAILURE: 0.90},
             ),
@@ -109,84 +109,84 @@ DEFAULTS = Gates(
 
 
 def gates_from_json(body: Mapping[str, Any]) -> Gates:
-    """The gates that were kept. `mistakes` says first whether they can be read."""
-    return Gates({stage: _gate(body[stage]) for stage in PROMOTION_STAGES})
+    """Read stored gates. `find_gate_errors` validates them first."""
+    return Gates({stage: _gate_from_json(body[stage]) for stage in PROMOTION_STAGES})
 
 
 def find_gate_errors(body: object) -> list[tuple[str, str]]:
-    """What is wrong with gates that somebody wrote: where, such as "write.rates.leak", and why."""
+    """Validate edited gates: (path, message) pairs, with paths such as "write.rates.leak"."""
     if not isinstance(body, Mapping):
         return [("", say("Gates are an object with one entry for each stage."))]
-    found = [(str(name), say("No stage of that name can be asked for.")) for name in body]
-    found = [each for each in found if each[0] not in PROMOTION_STAGES]
+    errors = [(str(name), say("No stage of that name can be asked for.")) for name in body]
+    errors = [error for error in errors if error[0] not in PROMOTION_STAGES]
     for stage in PROMOTION_STAGES:
         gate = body.get(stage)
         if isinstance(gate, Mapping):
-            found += [(f"{stage}.{path}", why) for path, why in _of_gate(gate)]
+            errors += [(f"{stage}.{path}", message) for path, message in _gate_errors(gate)]
         else:
-            found.append((stage, say("The conditions of this stage are missing.")))
-    return found
+            errors.append((stage, say("The conditions of this stage are missing.")))
+    return errors
 
 
-def _gate(body: Mapping[str, Any]) -> Gate:
+def _gate_from_json(body: Mapping[str, Any]) -> Gate:
     return Gate(
         runs=body["runs"],
         full_runs=body["full_runs"],
         trials=body["trials"],
-        rates=_rates(body["rates"]),
-        baseline=Known(body["baseline"]),
+        rates=_rates_from_json(body["rates"]),
+        baseline=BaselineState(body["baseline"]),
         open_incidents=body["open_incidents"],
         age=timedelta(hours=body["age_hours"]),
         live_trials=body["live_trials"],
         live_wanted=body["live_wanted"],
-        live_rates=_rates(body["live_rates"]),
+        live_rates=_rates_from_json(body["live_rates"]),
     )
 
 
-def _rates(body: Mapping[str, float]) -> dict[Metric, float]:
-    """In the order of the metrics, so that equal tables look the same."""
+def _rates_from_json(body: Mapping[str, float]) -> dict[Metric, float]:
+    """In the order of the metrics, so that equal tables have equal JSON."""
     return {metric: float(body[metric.value]) for metric in DIRECTIONS if metric.value in body}
 
 
-def _of_gate(gate: Mapping[str, Any]) -> list[tuple[str, str]]:
-    wanted = set(Gate().as_json())
-    found = [(str(name), say("There is no such condition.")) for name in gate if name not in wanted]
-    found += [(name, say("This condition is missing.")) for name in sorted(wanted - gate.keys())]
-    for name, most in _COUNTS.items():
-        if name in gate and not _is_count(gate[name], most):
-            told = say("It must be a whole number from 0 to {most}.")
-            found.append((name, told.format(most=most)))
+def _gate_errors(gate: Mapping[str, Any]) -> list[tuple[str, str]]:
+    names = set(Gate().as_json())
+    errors = [(str(name), say("There is no such condition.")) for name in gate if name not in names]
+    errors += [(name, say("This condition is missing.")) for name in sorted(names - gate.keys())]
+    for name, maximum in _COUNTS.items():
+        if name in gate and not _is_count(gate[name], maximum):
+            message = say("It must be a whole number from 0 to {most}.")
+            errors.append((name, message.format(most=maximum)))
     if "age_hours" in gate and not _is_number(gate["age_hours"], LONGEST_AGE):
-        told = say("It must be a number of hours from 0 to {most}.")
-        found.append(("age_hours", told.format(most=LONGEST_AGE)))
-    if "baseline" in gate and gate["baseline"] not in tuple(Known):
-        found.append(("baseline", say("It must be none, provisional or frozen.")))
+        message = say("It must be a number of hours from 0 to {most}.")
+        errors.append(("age_hours", message.format(most=LONGEST_AGE)))
+    if "baseline" in gate and gate["baseline"] not in tuple(BaselineState):
+        errors.append(("baseline", say("It must be none, provisional or frozen.")))
     if "live_wanted" in gate and not isinstance(gate["live_wanted"], bool):
-        found.append(("live_wanted", say("It must be yes or no.")))
+        errors.append(("live_wanted", say("It must be yes or no.")))
     for name in ("rates", "live_rates"):
-        found += _of_rates(name, gate.get(name, {}))
-    return found
+        errors += _rate_errors(name, gate.get(name, {}))
+    return errors
 
 
-def _of_rates(name: str, rates: object) -> list[tuple[str, str]]:
+def _rate_errors(name: str, rates: object) -> list[tuple[str, str]]:
     if not isinstance(rates, Mapping):
         return [(name, say("It must name metrics, each with a success rate."))]
-    told = say("It must be a success rate from 0 to {most}.").format(most=HIGHEST_RATE)
+    message = say("It must be a success rate from 0 to {most}.").format(most=HIGHEST_RATE)
     known = {metric.value for metric in DIRECTIONS}
     return [
-        (f"{name}.{metric}", told if metric in known else say("There is no such metric."))
+        (f"{name}.{metric}", message if metric in known else say("There is no such metric."))
         for metric, rate in rates.items()
         if metric not in known or not _is_number(rate, HIGHEST_RATE)
     ]
 
 
-def _is_count(value: object, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= most
+def _is_count(value: object, maximum: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= maximum
 
 
-def _is_number(value: object, most: float) -> bool:
-    # What is not a number is between nothing.
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most
+def _is_number(value: object, maximum: float) -> bool:
+    # NaN fails both comparisons.
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= maximum
 
 
 _COUNTS = {

@@ -1,7 +1,7 @@
-"""Whether the next stage of a profile may be asked for, in words and figures.
+"""Evaluates the promotion criteria of a profile: one condition after another, with figures.
 
-An interval that reaches over the bar settles nothing: then one waits for more trials, which is
-neither a yes nor a no. docs/rollouts.md tells people what each condition is.
+An interval that contains the required rate is inconclusive: more trials are needed.
+docs/rollouts.md describes each condition.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
-from health import gate_sentences as said
-from health.detector import LIVE, PROBE, Known, Lane
+from health import gate_sentences as sentences
+from health.detector import LIVE, PROBE, BaselineState, Lane
 from health.gate_result import (
     ConditionState,
     Evidence,
@@ -35,131 +35,151 @@ from health.stages import next_stage
 from probes.outcomes import Metric
 
 _HOUR = timedelta(hours=1)
-_KNOWN = list(Known)
+_BASELINE_ORDER = list(BaselineState)
 
 
 def evaluate_gates(gates: Gates, facts: GateFacts, *, version: int | None = None) -> GateResult:
-    """Where the profile of those facts stands under those gates."""
-    wanted = next_stage(facts.stage)
-    conditions = () if wanted is None else tuple(_GateConditions(gates.of[wanted], facts).all())
-    return GateResult(facts.stage, wanted, conditions, version)
+    """Evaluate the gate in front of the next stage."""
+    stage = next_stage(facts.stage)
+    conditions = () if stage is None else tuple(_GateConditions(gates.by_stage[stage], facts).all())
+    return GateResult(facts.stage, stage, conditions, version)
 
 
 @dataclass(frozen=True, slots=True)
 class _GateConditions:
-    """The conditions of one gate. What asks for nothing is no condition."""
+    """The conditions of one gate; a requirement of zero yields no condition."""
 
     gate: Gate
     facts: GateFacts
 
     def all(self) -> Iterator[GateCondition]:
-        yield self._format()
-        yield self._fresh()
-        yield from self._runs()
-        yield from self._trials()
-        yield from self._baseline()
+        yield self._format_condition()
+        yield self._freshness_condition()
+        yield from self._run_conditions()
+        yield from self._trial_conditions()
+        yield from self._baseline_conditions()
         for metric, bar in self.gate.rates.items():
-            yield self._rate(metric, bar)
-        yield self._incidents()
-        yield from self._age()
+            yield self._probe_rate_condition(metric, bar)
+        yield self._incident_condition()
+        yield from self._age_conditions()
         for metric, bar in self.gate.live_rates.items():
-            yield self._live(metric, bar)
-        yield self._budget()
+            yield self._live_rate_condition(metric, bar)
+        yield self._budget_condition()
 
-    def _format(self) -> GateCondition:
-        found = self.facts.tool_call_format
-        state = ConditionState.MET if found and found != "none" else ConditionState.NOT_MET
-        told = Sentence(said.FORMAT[state], {"format": found})
-        if found is None:
-            state, told = ConditionState.NO_DATA, Sentence(said.FORMAT[ConditionState.NO_DATA])
-        return GateCondition("format", state, told, found, "measured", self._profile)
+    def _format_condition(self) -> GateCondition:
+        call_format = self.facts.tool_call_format
+        state = (
+            ConditionState.MET if call_format and call_format != "none" else ConditionState.NOT_MET
+        )
+        sentence = Sentence(sentences.FORMAT[state], {"format": call_format})
+        if call_format is None:
+            state, sentence = (
+                ConditionState.NO_DATA,
+                Sentence(sentences.FORMAT[ConditionState.NO_DATA]),
+            )
+        return GateCondition("format", state, sentence, call_format, "measured", self._profile)
 
-    def _fresh(self) -> GateCondition:
+    def _freshness_condition(self) -> GateCondition:
         state = ConditionState.NOT_MET if self.facts.is_stale else ConditionState.MET
         if not self.facts.runs:
             state = ConditionState.NO_DATA
         figure = "stale" if self.facts.is_stale else "fresh"
         return GateCondition(
-            "fresh", state, Sentence(said.FRESH[state]), figure, "fresh", self._last_run
+            "fresh", state, Sentence(sentences.FRESH[state]), figure, "fresh", self._last_run
         )
 
-    def _runs(self) -> Iterator[GateCondition]:
+    def _run_conditions(self) -> Iterator[GateCondition]:
         counts = (
-            ("runs", self.facts.runs, self.gate.runs, said.runs),
-            ("full_runs", self.facts.full_runs, self.gate.full_runs, said.full_runs),
+            ("runs", self.facts.runs, self.gate.runs, sentences.runs),
+            ("full_runs", self.facts.full_runs, self.gate.full_runs, sentences.full_runs),
         )
-        for key, runs, wanted, text in counts:
-            if wanted:
-                told = Sentence(text, {"count": len(runs), "wanted": wanted})
+        for key, runs, required, text in counts:
+            if required:
+                sentence = Sentence(text, {"count": len(runs), "wanted": required})
                 evidence = ("run", runs[-1]) if runs else None
                 yield GateCondition(
-                    key, _enough(len(runs), wanted), told, len(runs), wanted, evidence
+                    key, _count_state(len(runs), required), sentence, len(runs), required, evidence
                 )
 
-    def _trials(self) -> Iterator[GateCondition]:
-        found = self.facts.figures.get(Metric.PARSE_SUCCESS, TrialCounts(0, 0)).trials
-        wanted = self.gate.trials
-        if wanted:
-            told = Sentence(said.trials, {"count": found, "wanted": wanted})
+    def _trial_conditions(self) -> Iterator[GateCondition]:
+        trials = self.facts.figures.get(Metric.PARSE_SUCCESS, TrialCounts(0, 0)).trials
+        required = self.gate.trials
+        if required:
+            sentence = Sentence(sentences.trials, {"count": trials, "wanted": required})
             evidence = ("metric", Metric.PARSE_SUCCESS.value)
-            yield GateCondition("trials", _enough(found, wanted), told, found, wanted, evidence)
+            yield GateCondition(
+                "trials", _count_state(trials, required), sentence, trials, required, evidence
+            )
 
-    def _baseline(self) -> Iterator[GateCondition]:
-        known, wanted = self.facts.baseline, self.gate.baseline
-        if wanted is Known.NONE:
+    def _baseline_conditions(self) -> Iterator[GateCondition]:
+        baseline, required = self.facts.baseline, self.gate.baseline
+        if required is BaselineState.NONE:
             return
         state = (
             ConditionState.MET
-            if _KNOWN.index(known) >= _KNOWN.index(wanted)
+            if _BASELINE_ORDER.index(baseline) >= _BASELINE_ORDER.index(required)
             else ConditionState.NOT_MET
         )
-        if known is Known.NONE:
+        if baseline is BaselineState.NONE:
             state = ConditionState.NO_DATA
-        text = said.BASELINE[known if state is ConditionState.MET else Known.NONE, wanted]
-        told = Sentence(text, {"runs": PROBE.runs, "trials": PROBE.frozen})
-        yield GateCondition("baseline", state, told, known.value, wanted.value, self._profile)
-
-    def _rate(self, metric: Metric, bar: float) -> GateCondition:
-        return _judge(f"rate.{metric.value}", metric, self.facts.figures.get(metric), bar, PROBE)
-
-    def _live(self, metric: Metric, bar: float) -> GateCondition:
-        found = self.facts.live.get(metric, TrialCounts(0, 0))
-        key, least = f"live.{metric.value}", self.gate.live_trials
-        if found.trials >= max(least, 1):
-            return _judge(key, metric, found, bar, LIVE)
-        state, text = ConditionState.MET, said.FEW_LIVE
-        if self.gate.live_wanted:
-            state, text = (
-                ConditionState.INCONCLUSIVE if found.trials else ConditionState.NO_DATA,
-                said.WANTS_LIVE,
-            )
-        name = MetricName(metric, is_live=True)
-        told = Sentence(text, {"metric": name, "trials": found.trials, "least": least})
-        return GateCondition(key, state, told, None, bar, ("metric", metric.value))
-
-    def _incidents(self) -> GateCondition:
-        opened, most = self.facts.incidents, self.gate.open_incidents
-        state = ConditionState.MET if len(opened) <= most else ConditionState.NOT_MET
-        told = Sentence(said.incidents, {"count": len(opened)})
-        evidence = ("incident", opened[0]) if opened else None
-        return GateCondition(
-            "incidents", state, told if opened else Sentence(said.CALM), len(opened), most, evidence
+        text = sentences.BASELINE[
+            baseline if state is ConditionState.MET else BaselineState.NONE, required
+        ]
+        sentence = Sentence(text, {"runs": PROBE.runs, "trials": PROBE.frozen})
+        yield GateCondition(
+            "baseline", state, sentence, baseline.value, required.value, self._profile
         )
 
-    def _age(self) -> Iterator[GateCondition]:
-        hours, wanted = self.facts.age / _HOUR, self.gate.age / _HOUR
-        if wanted:
-            state = ConditionState.MET if hours >= wanted else ConditionState.NOT_MET
-            # Downwards: what is nearly there must not read as if it were.
-            told = Sentence(
-                said.AGE, {"hours": f"{int(hours * 10) / 10:g}", "wanted": f"{wanted:g}"}
-            )
-            yield GateCondition("age", state, told, round(hours, 2), wanted, self._profile)
+    def _probe_rate_condition(self, metric: Metric, bar: float) -> GateCondition:
+        return _rate_condition(
+            f"rate.{metric.value}", metric, self.facts.figures.get(metric), bar, PROBE
+        )
 
-    def _budget(self) -> GateCondition:
-        state = ConditionState.NOT_MET if self.facts.is_spent_out else ConditionState.MET
-        figure = "spent" if self.facts.is_spent_out else "left"
-        return GateCondition("budget", state, Sentence(said.BUDGET[state]), figure, "left", None)
+    def _live_rate_condition(self, metric: Metric, bar: float) -> GateCondition:
+        counts = self.facts.live.get(metric, TrialCounts(0, 0))
+        key, min_trials = f"live.{metric.value}", self.gate.live_trials
+        if counts.trials >= max(min_trials, 1):
+            return _rate_condition(key, metric, counts, bar, LIVE)
+        state, text = ConditionState.MET, sentences.FEW_LIVE
+        if self.gate.live_wanted:
+            state, text = (
+                ConditionState.INCONCLUSIVE if counts.trials else ConditionState.NO_DATA,
+                sentences.WANTS_LIVE,
+            )
+        name = MetricName(metric, is_live=True)
+        sentence = Sentence(text, {"metric": name, "trials": counts.trials, "least": min_trials})
+        return GateCondition(key, state, sentence, None, bar, ("metric", metric.value))
+
+    def _incident_condition(self) -> GateCondition:
+        incidents, max_open = self.facts.incidents, self.gate.open_incidents
+        state = ConditionState.MET if len(incidents) <= max_open else ConditionState.NOT_MET
+        sentence = Sentence(sentences.incidents, {"count": len(incidents)})
+        evidence = ("incident", incidents[0]) if incidents else None
+        return GateCondition(
+            "incidents",
+            state,
+            sentence if incidents else Sentence(sentences.CALM),
+            len(incidents),
+            max_open,
+            evidence,
+        )
+
+    def _age_conditions(self) -> Iterator[GateCondition]:
+        hours, required = self.facts.age / _HOUR, self.gate.age / _HOUR
+        if required:
+            state = ConditionState.MET if hours >= required else ConditionState.NOT_MET
+            # Rounded down: 23.96 hours must not read as 24.
+            sentence = Sentence(
+                sentences.AGE, {"hours": f"{int(hours * 10) / 10:g}", "wanted": f"{required:g}"}
+            )
+            yield GateCondition("age", state, sentence, round(hours, 2), required, self._profile)
+
+    def _budget_condition(self) -> GateCondition:
+        state = ConditionState.NOT_MET if self.facts.is_budget_spent else ConditionState.MET
+        figure = "spent" if self.facts.is_budget_spent else "left"
+        return GateCondition(
+            "budget", state, Sentence(sentences.BUDGET[state]), figure, "left", None
+        )
 
     @property
     def _profile(self) -> Evidence:
@@ -170,49 +190,49 @@ class _GateConditions:
         return ("run", self.facts.runs[-1]) if self.facts.runs else None
 
 
-def _judge(
-    key: str, metric: Metric, found: TrialCounts | None, bar: float, lane: Lane
+def _rate_condition(
+    key: str, metric: Metric, counts: TrialCounts | None, bar: float, lane: Lane
 ) -> GateCondition:
-    """Whether a rate is surely at or above a bar, surely below it, or neither."""
+    """Met if the interval is at or above the bar, not met if it is below, else inconclusive."""
     evidence = ("metric", metric.value)
     name = MetricName(metric, is_live=lane is LIVE)
-    if found is None or not found.trials:
-        told = Sentence(said.NO_TRIALS, {"metric": name, "bar": _share(bar)})
-        return GateCondition(key, ConditionState.NO_DATA, told, None, bar, evidence)
-    low, high = success_bounds(found, lane)
+    if counts is None or not counts.trials:
+        sentence = Sentence(sentences.NO_TRIALS, {"metric": name, "bar": _percent(bar)})
+        return GateCondition(key, ConditionState.NO_DATA, sentence, None, bar, evidence)
+    low, high = success_bounds(counts, lane)
     facts = {
         "metric": name,
-        "good": found.trials - found.failures,
-        "trials": found.trials,
-        "low": _share(low),
-        "high": _share(high),
-        "bar": _share(bar),
+        "good": counts.trials - counts.failures,
+        "trials": counts.trials,
+        "low": _percent(low),
+        "high": _percent(high),
+        "bar": _percent(bar),
     }
     if low >= bar:
-        state, told = ConditionState.MET, Sentence(said.REACHED, facts)
+        state, sentence = ConditionState.MET, Sentence(sentences.REACHED, facts)
     elif high < bar:
-        state, told = ConditionState.NOT_MET, Sentence(said.MISSED, facts)
+        state, sentence = ConditionState.NOT_MET, Sentence(sentences.MISSED, facts)
     else:
-        state, told = (
+        state, sentence = (
             ConditionState.INCONCLUSIVE,
-            _unsettled(facts, trials_to_settle(found, bar, lane)),
+            _inconclusive_sentence(facts, trials_to_settle(counts, bar, lane)),
         )
-    return GateCondition(key, state, told, round(low, 4), bar, evidence)
+    return GateCondition(key, state, sentence, round(low, 4), bar, evidence)
 
 
-def _unsettled(facts: dict[str, object], more: int | None) -> Sentence:
+def _inconclusive_sentence(facts: dict[str, object], more: int | None) -> Sentence:
     if more is None:
-        return Sentence(said.TOO_NEAR, facts)
-    return Sentence(said.more_trials, {**facts, "count": more})
+        return Sentence(sentences.TOO_NEAR, facts)
+    return Sentence(sentences.more_trials, {**facts, "count": more})
 
 
-def _enough(count: int, wanted: int) -> ConditionState:
-    if count >= wanted:
+def _count_state(count: int, required: int) -> ConditionState:
+    if count >= required:
         return ConditionState.MET
     return ConditionState.NOT_MET if count else ConditionState.NO_DATA
 
 
-def _share(rate: float) -> str:
+def _percent(rate: float) -> str:
     return f"{rate:.1%}"
 
 

@@ -1,9 +1,9 @@
-"""Tools of well-known agents, each classed by the strongest thing that it can do.
+"""Tools of well-known agents, each classified by the most harmful thing that it can do.
 
-Only names that are certain stand here; whatever is missing is dangerous until an operator classes
-it. Two decisions run through the list. Asking a search engine reads; fetching an address that the
-model chose can carry anything outside. A subagent, a skill or another server does whatever its
-own tools do, which its name does not tell.
+The list contains only names that are certain; every other tool is dangerous until an operator
+classifies it. Web search is a read; fetching a URL that the model chose is dangerous, because the
+URL can carry data outside. A subagent, a skill or another server is dangerous, because its name
+does not show what its tools do.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from types import MappingProxyType
 from health.risk import Risk, RiskRule
 from health.translation import mark
 
-# Changes whenever the list does, so that a caller knows by which one a policy was made.
+# Changes with the list, so that a caller knows which list a policy was made with.
 VERSION = "v1"
 
 _FETCHES = mark("Fetches an address that the model chose, which can carry anything outside.")
 _STARTS = mark("Does whatever the tools of what it starts do.")
 _SERVES = mark("Class the tools that you trust by name.")
 
-# For each agent what reads, what writes and what is dangerous.
+# Per agent: tools that read, that write, and that are dangerous.
 _TOOLS: Mapping[str, tuple[str, str, str]] = {
     "Claude Code": (
         "Read Grep Glob LS LSP NotebookRead WebSearch TodoRead TodoWrite AskUserQuestion"
@@ -82,7 +82,7 @@ _TOOLS: Mapping[str, tuple[str, str, str]] = {
         "developer__text_editor",
         "developer__shell computercontroller__*",
     ),
-    # What a server does is not told by the names that it gives to its tools.
+    # The tool names of a server do not show what the tools do.
     "MCP servers": ("", "", "mcp__* mcp_*"),
 }
 _NOTES: Mapping[str, str] = {

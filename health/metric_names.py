@@ -1,4 +1,4 @@
-"""What a degradation is called: titles that say the finding."""
+"""Names of metrics, and the headline of a degradation."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ NAMES: Mapping[Metric, str] = MappingProxyType(
 
 
 def metric_name(metric: Metric) -> str:
-    """What the metric is called in the reader's language; `NAMES` has it in English."""
+    """The name of a metric in the reader's language; `NAMES` holds the English."""
     return say(NAMES[metric])
 
 
 def degradation_headline(metric: Metric, normal: float | None, now: float) -> str:
-    """One sentence for a success rate that fell; shown the way the metric is."""
+    """The headline of a success rate that fell, in the direction of the metric."""
     rises = DIRECTIONS[metric] is Direction.LOW
     after, before = now, normal
     if rises:
         after, before = 1 - now, None if normal is None else 1 - normal
     if before is None:
-        told = say("{name} rose to {after}") if rises else say("{name} fell to {after}")
-        return told.format(name=metric_name(metric), after=f"{after:.0%}")
-    told = (
+        template = say("{name} rose to {after}") if rises else say("{name} fell to {after}")
+        return template.format(name=metric_name(metric), after=f"{after:.0%}")
+    template = (
         say("{name} rose from {before} to {after}")
         if rises
         else say("{name} fell from {before} to {after}")
     )
-    return told.format(name=metric_name(metric), before=f"{before:.0%}", after=f"{after:.0%}")
+    return template.format(name=metric_name(metric), before=f"{before:.0%}", after=f"{after:.0%}")

@@ -1,4 +1,4 @@
-"""Modes: independent switches that make a caller careful, and which degradation asks for which."""
+"""Fallback modes: switches that restrict callers, and the modes that each degradation turns on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from probes.outcomes import Metric
 
 
 class Mode(StrEnum):
-    """Strongest last: the order in which they are let go, backwards."""
+    """Weakest first; they are released in reverse order."""
 
     VERBATIM_HISTORY = "verbatim_history"
     NO_PARALLEL = "no_parallel"
@@ -41,13 +41,13 @@ EFFECTS: Mapping[Mode, str] = MappingProxyType(
     }
 )
 
-# What holds while too little is known about an endpoint, or what is known is too old.
+# On while an endpoint has no baseline, or its measurements are too old.
 CONSERVATIVE = frozenset(Mode) - {Mode.NO_TOOLS, Mode.STRICT_SCHEMA}
 
 _READ_ONLY = (Mode.READ_ONLY_TOOLS,)
 _NONE = (Mode.NO_TOOLS,)
-# For each metric what the severities add, mildest first.
-_LADDERS: Mapping[Metric, tuple[tuple[Mode, ...], tuple[Mode, ...], tuple[Mode, ...]]] = (
+# The modes that each severity adds, mildest first.
+_MODES_BY_SEVERITY: Mapping[Metric, tuple[tuple[Mode, ...], tuple[Mode, ...], tuple[Mode, ...]]] = (
     MappingProxyType(
         {
             Metric.PARSE_SUCCESS: (
@@ -61,7 +61,7 @@ _LADDERS: Mapping[Metric, tuple[tuple[Mode, ...], tuple[Mode, ...], tuple[Mode, 
                 _NONE,
             ),
             Metric.CLOSURE_ERROR: ((Mode.NO_PARALLEL,), _READ_ONLY, _NONE),
-            # Whether reasoning can be switched off is not measured, so tools are.
+            # Whether reasoning can be turned off is not measured, so tools are turned off.
             Metric.REASONING_REPLAY_ERROR: ((Mode.VERBATIM_HISTORY,), _NONE, ()),
             Metric.REPAIR_SUCCESS: ((Mode.STRONG_VALIDATION,), (), ()),
             Metric.PARALLEL_DOWNGRADE: ((Mode.NO_PARALLEL,), (), ()),
@@ -70,23 +70,23 @@ _LADDERS: Mapping[Metric, tuple[tuple[Mode, ...], tuple[Mode, ...], tuple[Mode, 
         }
     )
 )
-# Watched for degradation. The false alarms that are allowed are shared by the first seven;
-# streams come on top, because lost arguments are what streams are known for.
-WATCHED = tuple(_LADDERS)
+# Metrics that are watched for degradation. The first seven share the budget of false alarms;
+# streams come on top, because streams are known to lose arguments.
+WATCHED = tuple(_MODES_BY_SEVERITY)
 
 
 def describe_mode(mode: Mode) -> str:
-    """What the mode does, in the reader's language; `EFFECTS` has it in English."""
+    """The effect of a mode, in the reader's language; `EFFECTS` holds the English."""
     return say(EFFECTS[mode])
 
 
 def fallback_modes(metric: Metric, severity: Severity) -> frozenset[Mode]:
-    """The modes that a degradation of that severity switches on."""
-    return frozenset(mode for step in _LADDERS[metric][: severity.value] for mode in step)
+    """The modes that a degradation of this severity turns on."""
+    return frozenset(mode for step in _MODES_BY_SEVERITY[metric][: severity.value] for mode in step)
 
 
 def below_gate_modes(metric: Metric) -> frozenset[Mode]:
-    """The modes of an endpoint that was below the absolute gate from the start."""
+    """The modes of an endpoint that has been below the absolute gate from the start."""
     if metric is Metric.SCHEMA_FAILURE:
         return fallback_modes(metric, Severity.S2)
     return frozenset({Mode.NO_TOOLS})

@@ -1,4 +1,4 @@
-"""Verdicts as observation rows: two bits a metric, 0 no trial, 1 good, 2 bad."""
+"""Verdicts packed into observation rows: two bits per metric, 0 no trial, 1 good, 2 bad."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 from probes.outcomes import Metric, Verdict
 
-# The place of each metric in the packed number. Append only: stored rows depend on it.
+# The position of each metric in the packed number. Append only: stored rows depend on it.
 PLACES = {metric: place for place, metric in enumerate(Metric)}
 GOOD, BAD = 1, 2
 
 
 def pack_verdicts(verdicts: Iterable[Verdict]) -> list[int]:
-    """As few rows as hold all trials; a metric with three trials needs three rows."""
+    """Pack verdicts into as few rows as possible; a metric with three trials needs three rows."""
     rows: list[int] = []
     used: Counter[Metric] = Counter()
     for verdict in verdicts:
@@ -26,10 +26,10 @@ def pack_verdicts(verdicts: Iterable[Verdict]) -> list[int]:
 
 
 def unpack_verdicts(packed: int) -> list[Verdict]:
-    """The verdicts in one packed number."""
-    found = []
+    """The verdicts of one packed number."""
+    verdicts = []
     for metric, place in PLACES.items():
         bits = packed >> (2 * place) & 0b11
         if bits:
-            found.append(Verdict(metric, good=bits == GOOD))
-    return found
+            verdicts.append(Verdict(metric, good=bits == GOOD))
+    return verdicts

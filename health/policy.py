@@ -1,7 +1,7 @@
-"""What a caller of an endpoint must do now: capabilities, modes and stage resolved into one answer.
+"""The policy for callers of an endpoint, resolved from capabilities, modes and stage.
 
-Pure: the same facts give the same answer. Whatever is not known counts as absent, and a further
-mode only ever tightens. docs/policy.md tells callers what each field asks of them.
+Pure: equal facts give equal policies. Unknown capabilities count as absent, and every further
+mode only tightens. docs/policy.md describes each field for callers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from health.capabilities import CHOICES
-from health.detector import Known
+from health.detector import BaselineState
 from health.known_tools import VERSION
 from health.modes import CONSERVATIVE, Mode, below_gate_modes
 from health.policy_facts import ActiveMode, Candidate, PolicyFacts
@@ -24,19 +24,19 @@ from probes.messages import JSON
 from probes.outcomes import Metric
 from probes.target import Provider
 
-# A turn with more calls than this is a fault, whatever an endpoint can do.
-MOST_CALLS = 64
-MOST_RETRIES = 2
-# What may be tried again as it is; everything else needs another request.
-RETRIED = ("network", "timeout", "429", "5xx")
-LEVELS = ("none", "string_only", "simple_object", "strict_json_schema")
-_SIMPLE = LEVELS.index("simple_object")
+# More calls than this in one turn are a fault of any endpoint.
+MAX_CALLS = 64
+MAX_RETRIES = 2
+# Errors after which the same request may be sent again.
+RETRYABLE = ("network", "timeout", "429", "5xx")
+SCHEMA_LEVELS = ("none", "string_only", "simple_object", "strict_json_schema")
+_SIMPLE_LEVEL = SCHEMA_LEVELS.index("simple_object")
 _TEXT_FORMATS = ("xml", "json_text")
-# How often the model is asked again for a call that did not fit. Where that never helped, it is
-# not done; where nobody has tried, one try costs little.
+# How often a caller re-asks the model for a call that failed validation, by measured error repair.
+# Unmeasured counts as 1: one try costs little.
 _REASKS = {"reliable": 2, "limited": 1, "none": 0}
 
-STAGES: Mapping[str, tuple[Risk, ...]] = MappingProxyType(
+RISKS_BY_STAGE: Mapping[str, tuple[Risk, ...]] = MappingProxyType(
     {
         "shadow": (),
         "read_only": (Risk.READ,),
@@ -46,7 +46,7 @@ STAGES: Mapping[str, tuple[Risk, ...]] = MappingProxyType(
         "rolled_back": (Risk.READ,),
     }
 )
-# Reasons are stored in English; a page that shows one tells it by `say`.
+# Stored in English; pages translate them with `say`.
 _STAGE_REASONS = {
     "shadow": mark("The profile is in shadow: it is probed, and no live tools are allowed."),
     "read_only": mark("The stage allows tools that read."),
@@ -77,44 +77,44 @@ _CANDIDATE_BELOW_GATE = {
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPolicy:
-    """What holds, and the modes that it holds under."""
+    """The policy as JSON, and the modes in effect."""
 
     effective: tuple[Mode, ...]
     body: dict[str, Any]
 
 
 def resolve_policy(facts: PolicyFacts) -> ResolvedPolicy:
-    """The policy that follows from the facts."""
-    default = _default(facts)
+    """Resolve the policy of an endpoint."""
+    default = _default_modes(facts)
     switched = {switch.mode for switch in (*facts.all_automatic, *facts.manual)}
-    wanted = switched.union(*(modes for modes, _ in default))
-    effective = tuple(mode for mode in Mode if mode in wanted)
-    return ResolvedPolicy(effective, _Resolving(facts, frozenset(wanted)).body(default))
+    active = switched.union(*(modes for modes, _ in default))
+    effective = tuple(mode for mode in Mode if mode in active)
+    return ResolvedPolicy(effective, _PolicyBuilder(facts, frozenset(active)).body(default))
 
 
-def _default(facts: PolicyFacts) -> list[tuple[frozenset[Mode], str]]:
-    """Modes that nobody switched on, with the reason for each set of them."""
-    found: list[tuple[frozenset[Mode], str]] = []
+def _default_modes(facts: PolicyFacts) -> list[tuple[frozenset[Mode], str]]:
+    """Modes that are on by default, in sets with a reason each."""
+    defaults: list[tuple[frozenset[Mode], str]] = []
     if not facts.capabilities:
-        found.append((CONSERVATIVE | {Mode.NO_TOOLS}, _UNMEASURED))
+        defaults.append((CONSERVATIVE | {Mode.NO_TOOLS}, _UNMEASURED))
     if facts.is_stale:
-        found.append((CONSERVATIVE, _OLD_KEY if facts.candidate else _STALE))
-    if facts.baseline is Known.NONE:
-        found.append((CONSERVATIVE, _NO_BASELINE))
+        defaults.append((CONSERVATIVE, _OLD_KEY if facts.candidate else _STALE))
+    if facts.baseline is BaselineState.NONE:
+        defaults.append((CONSERVATIVE, _NO_BASELINE))
     for metric in sorted(facts.below_gate):
-        found.append((below_gate_modes(metric), _BELOW_GATE[metric]))
+        defaults.append((below_gate_modes(metric), _BELOW_GATE[metric]))
     for metric in sorted(facts.candidate.below_gate if facts.candidate else ()):
-        found.append((below_gate_modes(metric), _CANDIDATE_BELOW_GATE[metric]))
-    return found
+        defaults.append((below_gate_modes(metric), _CANDIDATE_BELOW_GATE[metric]))
+    return defaults
 
 
 @dataclass(frozen=True, slots=True)
-class _Resolving:
+class _PolicyBuilder:
     facts: PolicyFacts
-    on: frozenset[Mode]
+    active: frozenset[Mode]
 
     def body(self, default: Sequence[tuple[frozenset[Mode], str]]) -> dict[str, Any]:
-        facts, allowed = self.facts, self._allowed()
+        facts, allowed = self.facts, self._allowed_risks()
         return {
             "endpoint": facts.endpoint,
             "profile": {
@@ -124,7 +124,7 @@ class _Resolving:
                 "chat_template_hash": facts.chat_template_hash,
                 "epoch": facts.epoch,
             },
-            "candidate": _waiting(facts.candidate),
+            "candidate": _candidate_json(facts.candidate),
             "stage": facts.stage,
             "stale": facts.is_stale,
             "baseline": facts.baseline.value,
@@ -142,18 +142,18 @@ class _Resolving:
                 "defaults": VERSION,
             },
             "retry": {
-                "max_retries": 1 if Mode.STRONG_VALIDATION in self.on else MOST_RETRIES,
-                "on": list(RETRIED),
+                "max_retries": 1 if Mode.STRONG_VALIDATION in self.active else MAX_RETRIES,
+                "on": list(RETRYABLE),
             },
             "reasons": self._reasons(default),
         }
 
-    def _allowed(self) -> tuple[Risk, ...]:
-        """The risk classes that may be used; none at all where there are no live tools."""
-        if Mode.NO_TOOLS in self.on or self._format() == "none":
+    def _allowed_risks(self) -> tuple[Risk, ...]:
+        """The allowed risk classes; none if no live tools are allowed."""
+        if Mode.NO_TOOLS in self.active or self._format() == "none":
             return ()
-        allowed = STAGES.get(self.facts.stage, ())
-        if Mode.READ_ONLY_TOOLS in self.on:
+        allowed = RISKS_BY_STAGE.get(self.facts.stage, ())
+        if Mode.READ_ONLY_TOOLS in self.active:
             return tuple(risk for risk in allowed if risk is Risk.READ)
         return allowed
 
@@ -172,26 +172,30 @@ class _Resolving:
 
     def _parallel(self, *, tools: bool) -> dict[str, JSON]:
         can = self.facts.measured("supports_parallel_tool_use") is True
-        allowed = tools and can and Mode.NO_PARALLEL not in self.on
-        return {"allowed": allowed, "max_calls_per_turn": MOST_CALLS if allowed else int(tools)}
+        allowed = tools and can and Mode.NO_PARALLEL not in self.active
+        return {"allowed": allowed, "max_calls_per_turn": MAX_CALLS if allowed else int(tools)}
 
     def _streaming(self, *, tools: bool) -> dict[str, JSON]:
         can = self.facts.measured("supports_streaming_tool_use") is True
-        return {"tools": tools and can and Mode.NO_STREAMING_TOOLS not in self.on, "text": True}
+        return {"tools": tools and can and Mode.NO_STREAMING_TOOLS not in self.active, "text": True}
 
     def _schema(self, *, tools: bool) -> dict[str, JSON]:
         value = self.facts.measured("schema_level")
-        level = LEVELS.index(value) if isinstance(value, str) and value in LEVELS else _SIMPLE
-        if Mode.STRICT_SCHEMA in self.on:
-            level = min(level, _SIMPLE)
+        level = (
+            SCHEMA_LEVELS.index(value)
+            if isinstance(value, str) and value in SCHEMA_LEVELS
+            else _SIMPLE_LEVEL
+        )
+        if Mode.STRICT_SCHEMA in self.active:
+            level = min(level, _SIMPLE_LEVEL)
         level = level if tools else 0
-        return {"level": LEVELS[level], "simplify": level <= _SIMPLE}
+        return {"level": SCHEMA_LEVELS[level], "simplify": level <= _SIMPLE_LEVEL}
 
     def _validation(self, *, tools: bool) -> dict[str, JSON]:
-        careful = {Mode.STRONG_VALIDATION, Mode.STRICT_SCHEMA} & self.on
-        told = self.facts.measured("error_repair")
-        reasks = _REASKS.get(told, 1) if isinstance(told, str) else 1
-        if Mode.STRONG_VALIDATION in self.on:
+        careful = {Mode.STRONG_VALIDATION, Mode.STRICT_SCHEMA} & self.active
+        error_repair = self.facts.measured("error_repair")
+        reasks = _REASKS.get(error_repair, 1) if isinstance(error_repair, str) else 1
+        if Mode.STRONG_VALIDATION in self.active:
             reasks = min(reasks, 1)
         return {
             "required": True,
@@ -201,10 +205,10 @@ class _Resolving:
 
     def _replay(self) -> dict[str, JSON]:
         measured = self.facts.measured("reasoning_replay")
-        keep = Mode.VERBATIM_HISTORY in self.on
+        keep = Mode.VERBATIM_HISTORY in self.active
         return {
-            "rule": _rule(self.facts.provider, measured),
-            # The guess of the dialect may be wrong, so nothing is changed on top of it.
+            "rule": _replay_rule(self.facts.provider, measured),
+            # The dialect's default may be wrong, so no further change is made on top of it.
             "verbatim": keep or measured is None,
             "trim": not keep and self.facts.measured("trimmed_history") == "taken",
         }
@@ -214,7 +218,7 @@ class _Resolving:
         return [c for c in CHOICES if c in value] if isinstance(value, list | tuple) else []
 
     def _modes(self, default: Sequence[tuple[frozenset[Mode], str]]) -> dict[str, Any]:
-        found = [(mode, reason) for modes, reason in default for mode in modes]
+        defaults = [(mode, reason) for modes, reason in default for mode in modes]
         return {
             "automatic": [
                 {"mode": s.mode.value, "reason": s.reason, "incident": s.incident, "since": s.since}
@@ -232,35 +236,37 @@ class _Resolving:
             ],
             "default": [
                 {"mode": mode.value, "reason": reason}
-                for mode, reason in sorted(found, key=lambda each: (_strength(each[0]), each[1]))
+                for mode, reason in sorted(defaults, key=lambda pair: (_strength(pair[0]), pair[1]))
             ],
-            "effective": [mode.value for mode in Mode if mode in self.on],
+            "effective": [mode.value for mode in Mode if mode in self.active],
         }
 
     def _reasons(self, default: Sequence[tuple[frozenset[Mode], str]]) -> list[str]:
         stage = self.facts.stage
-        told = [_STAGE_REASONS.get(stage, f"The stage {stage} allows no tools.")]
+        reasons = [_STAGE_REASONS.get(stage, f"The stage {stage} allows no tools.")]
         if self.facts.capabilities and self._format() == "none":
-            told.append(_NO_FORMAT)
-        told += [reason for _, reason in default]
+            reasons.append(_NO_FORMAT)
+        reasons += [reason for _, reason in default]
         for switch in _ordered(self.facts.all_automatic):
-            told.append(f"{switch.mode.value} is on by incident {switch.incident}: {switch.reason}")
+            reasons.append(
+                f"{switch.mode.value} is on by incident {switch.incident}: {switch.reason}"
+            )
         for switch in _ordered(self.facts.manual):
-            who = f" by {switch.author}" if switch.author else ""
-            told.append(f"{switch.mode.value} was switched on{who}: {switch.reason}")
-        return told
+            author = f" by {switch.author}" if switch.author else ""
+            reasons.append(f"{switch.mode.value} was switched on{author}: {switch.reason}")
+        return reasons
 
 
-def _rule(provider: str, measured: JSON) -> str:
-    """Which reasoning goes back: the guess of the dialect, unless it was measured."""
+def _replay_rule(provider: str, measured: JSON) -> str:
+    """Which reasoning is replayed: the measured rule, else the dialect's default."""
     dialect = DIALECTS.get(provider)  # type: ignore[call-overload]  # a provider is its name
     if dialect is None:
         return "none"
-    told = measured if isinstance(measured, str) else None
-    return override_dialect(dialect, {"reasoning_replay": told}).replay.value
+    rule = measured if isinstance(measured, str) else None
+    return override_dialect(dialect, {"reasoning_replay": rule}).replay.value
 
 
-def _waiting(candidate: Candidate | None) -> dict[str, JSON] | None:
+def _candidate_json(candidate: Candidate | None) -> dict[str, JSON] | None:
     return {"epoch": candidate.epoch, "stage": candidate.stage} if candidate else None
 
 

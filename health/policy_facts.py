@@ -1,4 +1,4 @@
-"""All that a policy is resolved from."""
+"""The inputs of a policy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from health.detector import Known
+from health.detector import BaselineState
 from health.modes import Mode
 from health.risk import RiskRule
 from probes.messages import JSON
@@ -15,7 +15,7 @@ from probes.outcomes import Metric
 
 @dataclass(frozen=True, slots=True)
 class ActiveMode:
-    """A mode that is on, with its cause: an incident, or a person."""
+    """A mode that is on, with its cause: an incident or a person."""
 
     mode: Mode
     reason: str
@@ -27,9 +27,9 @@ class ActiveMode:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """The profile of the present key, where an older one is in force until it is promoted.
+    """The profile of the current key while an older profile is in force until promotion.
 
-    Callers' requests reach the new key already, so whatever speaks against it tightens.
+    Requests already use the new key, so its incidents and gates tighten the policy too.
     """
 
     epoch: int
@@ -40,7 +40,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class PolicyFacts:
-    """All that a policy depends on. `capabilities` are as a profile keeps them."""
+    """Everything that a policy depends on. `capabilities` has the JSON form of a profile."""
 
     endpoint: str
     provider: str
@@ -50,7 +50,7 @@ class PolicyFacts:
     epoch: int = 1
     stage: str = "shadow"
     capabilities: Mapping[str, Any] = field(default_factory=dict)
-    baseline: Known = Known.NONE
+    baseline: BaselineState = BaselineState.NONE
     is_stale: bool = False
     below_gate: Sequence[Metric] = ()
     automatic: Sequence[ActiveMode] = ()
@@ -60,11 +60,11 @@ class PolicyFacts:
 
     @property
     def all_automatic(self) -> list[ActiveMode]:
-        """Modes by incidents, those of the profile that waits included."""
+        """Modes turned on by incidents, including those of the candidate."""
         return [*self.automatic, *(self.candidate.automatic if self.candidate else ())]
 
     def measured(self, name: str) -> JSON:
-        """The value of a capability; None where it is unknown or makes no sense."""
-        found = self.capabilities.get(name)
-        value: JSON = found.get("value") if isinstance(found, Mapping) else None
+        """The value of a capability; None if it is unknown or malformed."""
+        capability = self.capabilities.get(name)
+        value: JSON = capability.get("value") if isinstance(capability, Mapping) else None
         return None if value == "unknown" else value

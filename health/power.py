@@ -1,8 +1,8 @@
-"""How small a drop the detector can find at all, so that nobody believes more than it says.
+"""The power of the detector: the smallest drop that it detects within a number of runs.
 
-The sums grow each run by what the run tells the lower rate from the reference: the divergence
-between the two distributions of its successes. The alarm is that many runs away from quiet, and
-one more, because the run that crosses it does so by its half. Runs that confirm a warning count as
+On average each run adds to the sums the divergence between the distributions of its successes
+at the lower rate and at the reference. The alarm takes the threshold divided by that, plus one
+run, because the last run overshoots the threshold by half on average. Confirmation runs count as
 runs here, and halve the time.
 """
 
@@ -12,18 +12,18 @@ from math import exp, inf, lgamma
 
 from health.detector import PROBE, Lane, log_likelihood
 
-FEWEST_RUNS = 2.0  # no single run raises the alarm
+MIN_RUNS = 2.0  # no single run raises the alarm
 _HALVINGS = 40
 
 
-def runs_to_find(
+def runs_to_detect(
     reference: float, rate: float, trials: int, log_threshold: float, lane: Lane = PROBE
 ) -> float:
-    """The mean number of runs until the alarm, from the first run at the lower rate on."""
+    """The mean number of runs until the alarm, counted from the first run at the lower rate."""
     if rate >= reference or trials < 1:
         return inf
-    told = divergence(rate, reference, trials, lane.rho)
-    return max(1 + log_threshold / told, FEWEST_RUNS) if told else inf
+    information = divergence(rate, reference, trials, lane.rho)
+    return max(1 + log_threshold / information, MIN_RUNS) if information else inf
 
 
 def detectable_drop(
@@ -33,34 +33,36 @@ def detectable_drop(
     within_runs: float,
     lane: Lane = PROBE,
 ) -> float | None:
-    """The smallest drop below the reference that is found within so many runs on average.
+    """The smallest drop below the reference that is detected within this many runs on average.
 
-    None where not even a rate of zero would be.
+    None if not even a rate of zero is.
     """
-    if runs_to_find(reference, 0.0, trials, log_threshold, lane) > within_runs:
+    if runs_to_detect(reference, 0.0, trials, log_threshold, lane) > within_runs:
         return None
-    found, missed = reference, 0.0
+    detected, missed = reference, 0.0
     for _ in range(_HALVINGS):
-        drop = (found + missed) / 2
-        if runs_to_find(reference, reference - drop, trials, log_threshold, lane) <= within_runs:
-            found = drop
+        drop = (detected + missed) / 2
+        if runs_to_detect(reference, reference - drop, trials, log_threshold, lane) <= within_runs:
+            detected = drop
         else:
             missed = drop
-    return found
+    return detected
 
 
 def divergence(rate: float, reference: float, trials: int, rho: float) -> float:
-    """What a run at the rate tells on average against the reference, in nats."""
+    """The mean information of a run at the rate against the reference, in nats."""
     if rate <= 0:
         return -log_likelihood(0, trials, reference, rho)
-    told = 0.0
+    information = 0.0
     for successes in range(trials + 1):
-        true = log_likelihood(successes, trials, rate, rho)
-        taken = log_likelihood(successes, trials, reference, rho)
-        told += exp(log_ways(trials, successes) + true) * (true - taken)
-    return told
+        log_actual = log_likelihood(successes, trials, rate, rho)
+        log_reference = log_likelihood(successes, trials, reference, rho)
+        information += exp(log_binomial(trials, successes) + log_actual) * (
+            log_actual - log_reference
+        )
+    return information
 
 
-def log_ways(trials: int, successes: int) -> float:
-    """The logarithm of the number of ways in which so many trials succeed."""
+def log_binomial(trials: int, successes: int) -> float:
+    """The logarithm of the binomial coefficient."""
     return lgamma(trials + 1) - lgamma(successes + 1) - lgamma(trials - successes + 1)

@@ -1,4 +1,4 @@
-"""Rates with their interval, and which way each metric is good."""
+"""Rates with their interval, and the good direction of each metric."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from probes.outcomes import Metric
 
 
 class Direction(StrEnum):
-    """Which end of a rate is the good one."""
+    """Which end of a rate is good."""
 
     HIGH = "high"
     LOW = "low"
 
 
-# Between the trials of one run, as `python -m benchmarks.coverage` finds it, rounded up.
+# Between the trials of one run, as measured by `python -m benchmarks.coverage`, rounded up.
 CORRELATION = 0.005
 
 DIRECTIONS: Mapping[Metric, Direction] = MappingProxyType(
@@ -40,9 +40,9 @@ DIRECTIONS: Mapping[Metric, Direction] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A metric over some trials; `failures` went badly, whichever way the metric is good.
+    """A metric over some trials. `failures` are bad trials, also where low is good.
 
-    With no trials there is no value and no interval: "no data" is not nought.
+    Without trials there is no value and no interval: "no data" is not zero.
     """
 
     trials: int
@@ -55,7 +55,7 @@ class Rate:
 
     @property
     def count(self) -> int:
-        """The numerator that is shown: successes where high is good, failures where low is."""
+        """The displayed numerator: successes where high is good, failures where low is good."""
         return self.trials - self.failures if self.good is Direction.HIGH else self.failures
 
     @property
@@ -71,22 +71,22 @@ class Rate:
         return rate_interval(self.count, self.trials)[1] if self.trials else None
 
     def is_worse_than(self, bar: float) -> bool:
-        """Whether the rate is on the bad side of a bar; without a trial it is not."""
+        """Whether the rate is on the bad side of a bar; False without trials."""
         if self.value is None:
             return False
         return self.value < bar if self.good is Direction.HIGH else self.value > bar
 
 
 def metric_rate(metric: Metric, trials: int, failures: int) -> Rate:
-    """The rate of a metric, with its direction."""
+    """The rate of a metric, with the direction of the metric."""
     return Rate(trials, failures, DIRECTIONS[metric])
 
 
 def rate_interval(count: int, trials: int) -> tuple[float, float]:
-    """The 95 % interval that is shown: Wilson's, for trials that hang together a little.
+    """The displayed 95 % interval: Wilson's, for slightly correlated trials.
 
-    The calls of one answer, and the answers of one run, go wrong together more often than chance
-    has it, so many trials count for somewhat fewer.
+    The calls of one answer, and the answers of one run, fail together more often than by chance,
+    so their effective number is smaller.
     """
     return wilson(count, trials, independent=trials / (1 + (trials - 1) * CORRELATION))
 
@@ -94,9 +94,9 @@ def rate_interval(count: int, trials: int) -> tuple[float, float]:
 def wilson(
     successes: int, trials: int, z: float = 1.96, *, independent: float | None = None
 ) -> tuple[float, float]:
-    """The Wilson score interval of a proportion; 95 % unless told otherwise.
+    """The Wilson score interval of a proportion; 95 % by default.
 
-    `independent` is how many of the trials count, where not all of them do.
+    `independent` is the effective number of trials where they are correlated.
     """
     if trials < 1:
         raise ValueError("an interval needs at least one trial")
@@ -104,7 +104,7 @@ def wilson(
     spread = z * z / weight
     middle = share + spread / 2
     half = z * sqrt(share * (1 - share) / weight + spread / (4 * weight))
-    # Rounding would leave a hair at the ends, on either side of 0 and 1.
+    # Rounding would miss 0 and 1 by a hair.
     low = (middle - half) / (1 + spread) if successes else 0.0
     high = (middle + half) / (1 + spread) if successes < trials else 1.0
     return low, high

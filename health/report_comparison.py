@@ -1,4 +1,4 @@
-"""What got worse between an earlier report and a new one."""
+"""Regressions between an earlier report and a new one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from health.rates import DIRECTIONS, Direction
 from probes.outcomes import Metric
 
-# From best to worst; what a client must do more of is worse.
+# From best to worst: more work for the client is worse.
 _RANKS: Mapping[str, tuple[object, ...]] = {
     "schema_level": ("strict_json_schema", "simple_object", "string_only", "none"),
     "error_repair": ("reliable", "limited", "none"),
@@ -26,11 +26,11 @@ _UNKNOWN = (None, "unknown")
 
 
 def find_regressions(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """A sentence for everything that is worse now; what became unknown is not called worse."""
-    return [*_capabilities(before, now), *_metrics(before, now)]
+    """One sentence per regression. A capability that became unknown is no regression."""
+    return [*_capability_regressions(before, now), *_metric_regressions(before, now)]
 
 
-def _capabilities(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+def _capability_regressions(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
     earlier, later = before["capabilities"], now["capabilities"]
     for name, ranks in _RANKS.items():
         old, new = earlier.get(name), later.get(name)
@@ -47,12 +47,12 @@ def _capabilities(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator
 
 
 def _distance(form: object) -> int:
-    """How far a call format is from the wire: on it, in the text, nowhere."""
+    """0 for calls on the wire, 1 for calls in the text, 2 for none."""
     return {"json_text": 1, "xml": 1, "none": 2}.get(str(form), 0)
 
 
-def _metrics(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    """Rates whose intervals no longer meet, on the bad side."""
+def _metric_regressions(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    """Rates that got worse by so much that their intervals no longer overlap."""
     for metric, good in DIRECTIONS.items():
         old = before.get("metrics", {}).get(metric) or {}
         new = now.get("metrics", {}).get(metric) or {}

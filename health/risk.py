@@ -1,7 +1,7 @@
-"""How much harm a tool can do, told by its name: rules of the operator first, then known tools.
+"""The risk class of a tool, by its name: operators' rules first, then known tools.
 
-A tool is classed by the strongest thing that it can do. What nobody has classed is dangerous: a
-name proves nothing by sounding harmless.
+A tool is classified by the most harmful thing that it can do. An unclassified tool is dangerous,
+however harmless its name sounds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from health.translation import say
 
-# A longer name is no name of a tool, and is not looked at any further.
+# A longer name is not matched against rules.
 LONGEST_NAME = 256
 LONGEST_PATTERN = 100
 
@@ -27,21 +27,21 @@ class Risk(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RiskRule:
-    """Names that fit the pattern have this risk. `*` is any text, `?` any one character."""
+    """Tools whose names match the pattern have this risk. `*` is any text, `?` any character."""
 
     pattern: str
     risk: Risk
     note: str = ""
-    # Whose tool it is; empty for a rule of the operator.
+    # The agent that the tool belongs to; empty for an operator's rule.
     agent: str = ""
 
-    def fits(self, name: str) -> bool:
-        return _fits(_folded(self.pattern), _folded(name))
+    def matches(self, name: str) -> bool:
+        return _matches_pattern(_fold_case(self.pattern), _fold_case(name))
 
 
 @dataclass(frozen=True, slots=True)
 class Classification:
-    """The risk of a tool, and why; `rule` is None where no rule fits."""
+    """The risk of a tool, and the reason; `rule` is None if no rule matches."""
 
     risk: Risk
     by: str
@@ -49,34 +49,33 @@ class Classification:
 
 
 def classify_tool(name: str, rules: Iterable[RiskRule]) -> Classification:
-    """The risk that the first fitting rule says, whatever the case of the letters."""
+    """The risk of the first rule that matches, case-insensitively."""
     if len(name) > LONGEST_NAME:
         return Classification(
             Risk.DANGEROUS, say("longer than {count} characters").format(count=LONGEST_NAME)
         )
     for rule in rules:
-        if rule.fits(name):
-            return Classification(rule.risk, _told(rule), rule)
+        if rule.matches(name):
+            return Classification(rule.risk, _rule_reason(rule), rule)
     return Classification(Risk.DANGEROUS, say("no rule fits"))
 
 
-def _told(rule: RiskRule) -> str:
+def _rule_reason(rule: RiskRule) -> str:
     if rule.agent:
-        told = say("{pattern}, a tool of {agent}")
-        return told.format(pattern=rule.pattern, agent=rule.agent)
+        template = say("{pattern}, a tool of {agent}")
+        return template.format(pattern=rule.pattern, agent=rule.agent)
     return say("rule {pattern}").format(pattern=rule.pattern)
 
 
-def _folded(text: str) -> str:
-    # Some letters of other scripts become an "s" or a "k" in lower case.
+def _fold_case(text: str) -> str:
+    # Some non-ASCII letters become an "s" or a "k" in lower case.
     return text.lower() if text.isascii() else text
 
 
-def _fits(pattern: str, name: str) -> bool:
-    """Whether the name fits, without the backtracking of a regular expression.
+def _matches_pattern(pattern: str, name: str) -> bool:
+    """Match a name without the backtracking of a regular expression.
 
-    On a mismatch only the last star takes one character more: what an earlier star took need
-    never be looked at again.
+    On a mismatch only the last star takes one character more; earlier stars never need to change.
     """
     at = star = 0
     resume = -1

@@ -1,4 +1,4 @@
-"""A finished run as one JSON document: what the endpoint can do, how well, and why we say so."""
+"""A finished run as one JSON document: capabilities, metrics and the evidence for both."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from probes.target import ProfileKey, Provider
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one run found out about one endpoint."""
+    """The results of one run of one endpoint."""
 
     key: ProfileKey
     verified_at: datetime
@@ -37,14 +37,14 @@ class Report:
         )
 
     def as_json(self) -> dict[str, JSON]:
-        found = self.capabilities
+        capabilities = self.capabilities
         return {
             "key": self.key.as_json(),
             "fingerprint": dict(self.fingerprint),
             "probe_version": SUITE_VERSION,
             "verified_at": self.verified_at.isoformat(),
-            "capabilities": {name: capability.value for name, capability in found.items()},
-            "confidence": {name: capability.as_json() for name, capability in found.items()},
+            "capabilities": {name: capability.value for name, capability in capabilities.items()},
+            "confidence": {name: capability.as_json() for name, capability in capabilities.items()},
             "metrics": {str(metric): rate_json(rate) for metric, rate in self.metrics.items()},
             "results": [attempt_json(attempt) for attempt in self.attempts],
             "usage": usage_json(self.attempts),
@@ -52,7 +52,7 @@ class Report:
 
 
 def compute_rates(verdicts: Iterable[Verdict]) -> dict[Metric, Rate]:
-    """Every metric's rate; one without trials is there too, and says so."""
+    """The rate of every metric, also of metrics without trials."""
     trials: Counter[Metric] = Counter()
     failures: Counter[Metric] = Counter()
     for verdict in verdicts:
@@ -84,11 +84,11 @@ def attempt_json(attempt: Attempt) -> dict[str, JSON]:
 
 
 def usage_json(attempts: Sequence[Attempt]) -> dict[str, JSON]:
-    """Requests, tokens and waiting of a whole run; null where no answer told its tokens."""
+    """Requests, tokens and latency of a whole run; null where no answer reported its tokens."""
 
     def total(counts: list[int | None]) -> int | None:
-        told = [count for count in counts if count is not None]
-        return sum(told) if told else None
+        known = [count for count in counts if count is not None]
+        return sum(known) if known else None
 
     latencies = sorted(a.latency_ms for a in attempts if a.latency_ms is not None)
     return {

@@ -1,4 +1,4 @@
-"""How bad a degradation is, by what the last runs say."""
+"""The severity of a degradation, from the last runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from health.beta import quantile
 from health.translation import mark, say
 from probes.outcomes import Metric
 
-LOOKED_AT = 3  # runs
-HOPELESS = 0.30
+SEVERITY_RUNS = 3
+SEVERE_BELOW = 0.30
 
 
 class Severity(IntEnum):
@@ -28,11 +28,11 @@ _WORDS = {
 
 
 def severity_name(severity: Severity) -> str:
-    """How bad it is, in a word of the reader's language."""
+    """The name of a severity in the reader's language."""
     return say(_WORDS[severity])
 
 
-# As success rates: below these a capability is off, whatever its baseline was.
+# Absolute gates, as success rates: below its gate a capability is off, whatever its baseline.
 GATES: Mapping[Metric, float] = MappingProxyType(
     {
         Metric.PARSE_SUCCESS: 0.80,
@@ -43,7 +43,7 @@ GATES: Mapping[Metric, float] = MappingProxyType(
 
 
 def estimate_rate(runs: Sequence[tuple[int, int]]) -> float:
-    """The success rate of some runs, (successes, trials) each: the mean of its posterior."""
+    """The posterior mean of the success rate of some (successes, trials) runs."""
     successes, trials = sum(good for good, _ in runs), sum(trials for _, trials in runs)
     return (successes + 0.5) / (trials + 1)
 
@@ -51,7 +51,7 @@ def estimate_rate(runs: Sequence[tuple[int, int]]) -> float:
 def judge_severity(metric: Metric, rate: float, reference: float) -> Severity:
     """The severity of a success rate that fell from its reference."""
     drop = reference - rate
-    if drop > 0.50 or rate < HOPELESS:
+    if drop > 0.50 or rate < SEVERE_BELOW:
         return Severity.S3
     if drop >= 0.20 or rate < GATES.get(metric, 0.0):
         return Severity.S2
@@ -59,7 +59,7 @@ def judge_severity(metric: Metric, rate: float, reference: float) -> Severity:
 
 
 def is_surely_below_gate(metric: Metric, successes: int, trials: int) -> bool:
-    """Whether even a kind reading of few trials lies below the gate."""
+    """Whether the 90 % quantile of the success rate is below the gate."""
     gate = GATES.get(metric)
     if gate is None or not trials:
         return False

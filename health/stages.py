@@ -1,6 +1,6 @@
-"""Stages: how far a profile is trusted, which way is forward, and when it steps back by itself.
+"""Rollout stages: their order, the next stage, and the stage after an incident.
 
-Going forward is a person's decision, one rung at a time. Going back needs nobody.
+A promotion goes one stage up and is a person's decision. A step back is automatic.
 """
 
 from __future__ import annotations
@@ -11,34 +11,34 @@ from types import MappingProxyType
 from health.severity import Severity
 
 LADDER = ("shadow", "read_only", "write", "full")
-# Beside the ladder: on which rung each of them stands.
-BESIDE: Mapping[str, str] = MappingProxyType({"rejected": "shadow", "rolled_back": "read_only"})
-STAGES = (*LADDER, *BESIDE)
+# Stages outside the ladder, each with the ladder stage that it equals.
+OFF_LADDER: Mapping[str, str] = MappingProxyType({"rejected": "shadow", "rolled_back": "read_only"})
+STAGES = (*LADDER, *OFF_LADDER)
 
 
 def ladder_position(stage: str) -> int:
-    """How far up the ladder a stage stands."""
-    return LADDER.index(BESIDE.get(stage, stage))
+    """The index of a stage on the ladder."""
+    return LADDER.index(OFF_LADDER.get(stage, stage))
 
 
 def next_stage(stage: str) -> str | None:
-    """The stage that may be asked for; None at the top."""
+    """The stage that a promotion leads to; None at the top."""
     place = ladder_position(stage) + 1
     return LADDER[place] if place < len(LADDER) else None
 
 
 def is_tighter(stage: str, than: str) -> bool:
-    """Whether a stage allows less than another one."""
+    """Whether a stage allows less than another stage."""
     return ladder_position(stage) < ladder_position(than)
 
 
 def allows_tools(stage: str) -> bool:
-    """Whether callers get any tools at that stage."""
+    """Whether callers get any tools at this stage."""
     return ladder_position(stage) > 0
 
 
 def stage_after_incident(stage: str, severity: Severity) -> str | None:
-    """Where an incident of that severity takes a stage; None where it stays."""
+    """The stage that an incident of this severity steps back to; None if the stage stays."""
     if stage in {"write", "full"} and severity >= Severity.S2:
         return "rolled_back"
     if stage in {"read_only", "rolled_back"} and severity >= Severity.S3:

@@ -1,4 +1,4 @@
-"""How an endpoint does, in one word."""
+"""The status of an endpoint."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from health.detector import Known
+from health.detector import BaselineState
 from health.rates import Rate
 from health.severity import Severity
 
@@ -15,7 +15,7 @@ FAILING_BELOW = 0.5
 
 
 class Status(StrEnum):
-    """Worst first: the order in which a list shows them."""
+    """Worst first: the order of lists."""
 
     FAILING = "failing"
     DEGRADED = "degraded"
@@ -28,48 +28,47 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StatusFacts:
-    """What the status of an endpoint is decided by."""
+    """The inputs of the status of an endpoint."""
 
     enabled: bool
     ttl: timedelta
-    # None before the first run has ended.
+    # None until the first run has ended.
     last_ended_at: datetime | None = None
-    # The parse_success of that run; None where it gave no verdict.
+    # The parse_success of that run; None if it has no verdict.
     rate: Rate | None = None
-    # How much is known about what is normal for it.
-    known: Known = Known.NONE
-    # The worst of its open incidents.
+    baseline: BaselineState = BaselineState.NONE
+    # The highest severity of its open incidents.
     worst: Severity | None = None
-    # It was never good enough for tools, which is no incident.
+    # It never met the absolute gate, which is no incident.
     below_gate: bool = False
 
 
-def endpoint_status(standing: StatusFacts, now: datetime) -> Status:
-    """The status by the watch; by the last run alone while nobody knows what is normal.
+def endpoint_status(facts: StatusFacts, now: datetime) -> Status:
+    """The status according to the watch, or to the last run alone while there is no baseline.
 
-    An open incident outlasts silence: its modes are in force until runs prove a recovery.
+    An open incident outlasts staleness: its modes are in force until runs prove a recovery.
     """
-    if not standing.enabled:
+    if not facts.enabled:
         return Status.OFF
-    if standing.last_ended_at is None:
+    if facts.last_ended_at is None:
         return Status.WAITING
-    if standing.below_gate or standing.worst is not None:
-        return _degraded(standing)
-    if now - standing.last_ended_at > 2 * standing.ttl:
+    if facts.below_gate or facts.worst is not None:
+        return _degraded(facts)
+    if now - facts.last_ended_at > 2 * facts.ttl:
         return Status.STALE
-    if standing.rate is None:
+    if facts.rate is None:
         return Status.NO_VERDICT
-    # One unlucky run is no degradation: the watch says when there are too many.
-    return rate_status(standing.rate) if standing.known is Known.NONE else Status.HEALTHY
+    # One bad run is no degradation: the watch decides when there are too many.
+    return rate_status(facts.rate) if facts.baseline is BaselineState.NONE else Status.HEALTHY
 
 
-def _degraded(standing: StatusFacts) -> Status:
-    hopeless = standing.below_gate or standing.worst is Severity.S3
+def _degraded(facts: StatusFacts) -> Status:
+    hopeless = facts.below_gate or facts.worst is Severity.S3
     return Status.FAILING if hopeless else Status.DEGRADED
 
 
 def rate_status(rate: Rate) -> Status:
-    """The status that one run's rate alone speaks for, whichever way the metric is good."""
+    """The status by the success rate of one run, in whichever direction the metric is good."""
     if not rate.trials:
         return Status.NO_VERDICT
     success = (rate.trials - rate.failures) / rate.trials

@@ -1,4 +1,4 @@
-"""The language in which this library and the charts speak: English, unless pages choose one."""
+"""The language of texts from this library: English unless the process sets another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """How a text, and a text with a count, is told."""
+    """Translators of a text, and of a text with a count."""
 
     one: Callable[[str], str]
     many: Callable[[str, str, int], str]
@@ -20,40 +20,40 @@ ENGLISH = Language(
     one=lambda text: text,
     many=lambda singular, plural, count: singular if count == 1 else plural,
 )
-_spoken = ENGLISH
-_for_all: ContextVar[bool] = ContextVar("for_all", default=False)
+_current = ENGLISH
+_english_only: ContextVar[bool] = ContextVar("for_all", default=False)
 
 
 def set_language(language: Language) -> None:
-    """Tell everything in this language from now on; it may depend on who is reading."""
-    global _spoken  # noqa: PLW0603 -- there is one language at a time, chosen where the process starts
-    _spoken = language
+    """Translate all texts with this language from now on; it may depend on the reader."""
+    global _current  # noqa: PLW0603 -- there is one language at a time, chosen where the process starts
+    _current = language
 
 
 @contextmanager
 def in_english() -> Iterator[None]:
-    """What is stored or sent is for everybody, whoever happens to be reading."""
-    before = _for_all.set(True)
+    """Translate nothing inside the block: stored and sent texts are English for every reader."""
+    before = _english_only.set(True)
     try:
         yield
     finally:
-        _for_all.reset(before)
+        _english_only.reset(before)
 
 
 def mark(text: str) -> str:
-    """The text as it is, in a table: found for the catalogue here, and told by `say` later."""
+    """Mark a text in a table for the catalogue; `say` translates it later."""
     return text
 
 
 def say(text: str) -> str:
-    """The text in the reader's language. A literal, or what `mark` was called with."""
+    """Translate a literal, or a text from `mark`, into the reader's language."""
     return _language().one(text)
 
 
 def say_many(singular: str, plural: str, count: int) -> str:
-    """The form that fits the count, in the reader's language."""
+    """Translate the singular or the plural, by the count, into the reader's language."""
     return _language().many(singular, plural, count)
 
 
 def _language() -> Language:
-    return ENGLISH if _for_all.get() else _spoken
+    return ENGLISH if _english_only.get() else _current

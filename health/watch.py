@@ -1,7 +1,7 @@
-"""A profile under watch: what every run changes, as a function of the state before it.
+"""The watch of a profile: its state after a run, as a pure function of the state before.
 
-The state is a cache: following all runs of a profile again, with what people did in between,
-gives the same state. docs/detection.md explains the rules.
+The state is a cache: replaying all runs of a profile, with the manual changes in between, gives
+the same state. docs/detection.md explains the rules.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from health.detector import PROBE, Baseline, Known, Lane
+from health.detector import PROBE, Baseline, BaselineState, Lane
 from health.metric_state import Alarm, MetricState, metric_state_from_json
 from health.modes import WATCHED
 from health.severity import GATES, Severity, is_surely_below_gate
 from health.watch_step import (
-    APART,
+    MIN_BASELINE_GAP,
     YEAR,
     ChangeKind,
     MetricCount,
@@ -44,12 +44,12 @@ class Watch:
 
     @property
     def wants_confirmation(self) -> bool:
-        """Whether the sums of a metric warn and the runs that confirm it are not used up."""
+        """Whether a metric warns and has confirmation runs left."""
         return any(g.confirmations and not g.alarm for g in self.gauges.values())
 
     def below_gate(self, lane: Lane = PROBE) -> list[Metric]:
-        """Metrics that were never good enough: a capability that is off, not a degradation."""
-        return [metric for metric in GATES if _is_below(metric, self.gauge(metric), lane)]
+        """Metrics that never met the absolute gate: a capability that is off, not a degradation."""
+        return [metric for metric in GATES if _is_below_gate(metric, self.gauge(metric), lane)]
 
     def with_gauge(self, metric: Metric, gauge: MetricState) -> Watch:
         return replace(self, gauges={**self.gauges, metric: gauge})
@@ -65,60 +65,62 @@ class Watch:
 
 
 def watch_from_json(value: Mapping[str, Any]) -> Watch:
-    """The watch that was kept."""
+    """Read a stored watch."""
     if not value:
         return Watch()
-    gauges = {Metric(name): metric_state_from_json(kept) for name, kept in value["gauges"].items()}
+    gauges = {
+        Metric(name): metric_state_from_json(state) for name, state in value["gauges"].items()
+    }
     return Watch(value["suite_version"], value["last"], value["runs"], gauges)
 
 
 def follow_run(
-    watch: Watch, seen: WatchedRun, lane: Lane = PROBE
+    watch: Watch, run: WatchedRun, lane: Lane = PROBE
 ) -> tuple[Watch, list[WatchChange]]:
-    """The watch after a run. A run that was followed before, or comes too late, changes nothing."""
-    if seen.number <= watch.last:
+    """The watch after a run. A run that was seen before, or comes too late, changes nothing."""
+    if run.number <= watch.last:
         return watch, []
     changes: list[WatchChange] = []
-    if watch.runs and watch.suite_version != seen.suite_version:
-        changes += [_superseded(metric, alarm) for metric, alarm in watch.alarms.items()]
+    if watch.runs and watch.suite_version != run.suite_version:
+        changes += [_superseded_change(metric, alarm) for metric, alarm in watch.alarms.items()]
         watch = Watch()
     gauges = dict(watch.gauges)
     for metric in WATCHED:
-        count = seen.counts.get(metric)
+        count = run.counts.get(metric)
         if count is None or not count.trials:
             continue
-        observed = MetricStep(metric, count, seen, lane, is_first=not watch.runs)
-        gauges[metric], found = observed.follow(gauges.get(metric) or MetricState())
-        changes += found
-    gauges, paired = _two_at_once(gauges)
-    followed = Watch(seen.suite_version, seen.number, watch.runs + 1, gauges)
-    return followed, [*changes, *paired]
+        step = MetricStep(metric, count, run, lane, is_first=not watch.runs)
+        gauges[metric], metric_changes = step.follow(gauges.get(metric) or MetricState())
+        changes += metric_changes
+    gauges, escalations = _escalate_pairs(gauges)
+    after = Watch(run.suite_version, run.number, watch.runs + 1, gauges)
+    return after, [*changes, *escalations]
 
 
 def accept_baseline(watch: Watch, metric: Metric, baseline: Baseline, lane: Lane = PROBE) -> Watch:
-    """Take a new baseline for normal; ends the alarm of the metric."""
+    """Reset the baseline of a metric, which ends its alarm."""
     rho = watch.gauge(metric).rho
-    # Where most of it fails, refusals are what was accepted: they must not open the next alarm.
+    # If most of its trials fail, refusals are the new normal and must not open the next alarm.
     refused = baseline.trials > 0 and 2 * baseline.successes <= baseline.trials
     gauge = MetricState(baseline=baseline, rho=rho, refused_from_start=refused)
-    if baseline.known(lane) is Known.FROZEN:
+    if baseline.known(lane) is BaselineState.FROZEN:
         gauge = replace(gauge, reference=baseline.reference(lane, rho=rho))
     return watch.with_gauge(metric, gauge)
 
 
 def release_alarm(watch: Watch, metric: Metric) -> Watch:
-    """Allow a most severe alarm to be left, once the runs speak for it."""
+    """Allow an alarm of the highest severity to end once runs prove recovery."""
     gauge = watch.gauge(metric)
     if gauge.alarm is None:
         return watch
     return watch.with_gauge(metric, replace(gauge, alarm=replace(gauge.alarm, released=True)))
 
 
-def _two_at_once(
+def _escalate_pairs(
     gauges: dict[Metric, MetricState],
 ) -> tuple[dict[Metric, MetricState], list[WatchChange]]:
-    """Two metrics that are badly off at once are worse than either of them."""
-    # What the validator blocked is what its schema failed: one fault, not two.
+    """Raise S2 alarms to S3 where two metrics are in alarm at once."""
+    # Blocked calls are calls that failed their schema: one fault, not two.
     bad = {
         metric: gauge.alarm
         for metric, gauge in gauges.items()
@@ -128,7 +130,7 @@ def _two_at_once(
         return gauges, []
     changes = []
     for metric, alarm in bad.items():
-        # Only when it begins: what has been eased since stays so.
+        # Only when the alarm begins: an alarm that has eased since is not raised again.
         if alarm.severity is Severity.S2 and not alarm.released and not alarm.proof:
             worse = replace(alarm, severity=Severity.S3)
             gauges = {**gauges, metric: replace(gauges[metric], alarm=worse)}
@@ -137,18 +139,18 @@ def _two_at_once(
     return gauges, changes
 
 
-def _superseded(metric: Metric, alarm: Alarm) -> WatchChange:
+def _superseded_change(metric: Metric, alarm: Alarm) -> WatchChange:
     return WatchChange(ChangeKind.SUPERSEDED, metric, alarm.severity)
 
 
-def _is_below(metric: Metric, gauge: MetricState, lane: Lane) -> bool:
+def _is_below_gate(metric: Metric, gauge: MetricState, lane: Lane) -> bool:
     if gauge.reference is not None:
         return gauge.reference < GATES[metric]
     return is_surely_below_gate(metric, gauge.baseline.successes, gauge.baseline.trials)
 
 
 __all__ = [
-    "APART",
+    "MIN_BASELINE_GAP",
     "YEAR",
     "ChangeKind",
     "MetricCount",

@@ -1,4 +1,4 @@
-"""One metric of one run: what it changes in its gauge."""
+"""One metric of one run: the next state of the metric, and the changes to report."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from typing import Any
 
 from health import detector
 from health.correlation import Spread, raise_correlation
-from health.detector import QUIET, Known, Lane, Verdict
+from health.detector import QUIET, BaselineState, Lane, Verdict
 from health.metric_state import RELAPSE_WITHIN, Alarm, MetricState
 from health.modes import fallback_modes
-from health.severity import LOOKED_AT, Severity, estimate_rate, judge_severity
+from health.severity import SEVERITY_RUNS, Severity, estimate_rate, judge_severity
 from probes.outcomes import Metric
 
 CONFIRMATIONS = 4
-# Runs of a baseline lie at least this far apart.
-APART = timedelta(minutes=5)
-# Refusals that make a case without statistics: this many, and half of the trials.
-FEWEST_REFUSALS = 2
-# Without a baseline, what an endpoint that never refused is compared with.
-UNTOUCHED = 0.95
+# Minimum time between two runs of a baseline.
+MIN_BASELINE_GAP = timedelta(minutes=5)
+# This many refusals, if they are half of the trials, open an alarm without statistics.
+MIN_REFUSALS = 2
+# The reference of an endpoint without a baseline that never refused before.
+DEFAULT_REFERENCE = 0.95
 YEAR = timedelta(days=365)
-# The proof of recovery that is asked for, and all that is kept: weeks of good runs, while an alarm
-# dwells or waits to be released, must not speak for an endpoint that has become bad again.
-PROVEN = log(detector.RECOVERED)
+# The proof of recovery that ends an alarm, and its cap: weeks of good runs, while an alarm dwells
+# or awaits release, must not outweigh new failures.
+RECOVERY_PROOF = log(detector.RECOVERY_ODDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,23 +41,23 @@ class MetricCount:
 
 @dataclass(frozen=True, slots=True)
 class WatchedRun:
-    """One run as the watch sees it. Numbers grow; the cadence sets the threshold."""
+    """One run as the watch sees it. Numbers increase; the interval sets the alarm threshold."""
 
     number: int
     at: datetime
     suite_version: str
-    every: timedelta
+    interval: timedelta
     counts: Mapping[Metric, MetricCount]
-    # The most severe that an alarm may become by this lane alone.
-    most: Mapping[Metric, Severity] = field(default_factory=dict)
+    # The highest severity that this lane alone can raise.
+    max_severity: Mapping[Metric, Severity] = field(default_factory=dict)
 
     @property
     def log_threshold(self) -> float:
-        return detector.alarm_threshold(YEAR / self.every)
+        return detector.alarm_threshold(YEAR / self.interval)
 
 
 class ChangeKind(StrEnum):
-    """What can change."""
+    """The kinds of change that a run can cause."""
 
     FROZEN = "frozen"
     WARNED = "warned"
@@ -73,7 +73,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WatchChange:
-    """Something that a run changed, with the figures that it rests on."""
+    """A change that a run caused, with the figures behind it."""
 
     kind: ChangeKind
     metric: Metric
@@ -83,11 +83,11 @@ class WatchChange:
 
 @dataclass(frozen=True, slots=True)
 class MetricStep:
-    """One metric of one run."""
+    """Applies one run to the state of one metric."""
 
     metric: Metric
     count: MetricCount
-    seen: WatchedRun
+    run: WatchedRun
     lane: Lane
     is_first: bool
 
@@ -96,63 +96,63 @@ class MetricStep:
         return self.count.trials - self.count.failures
 
     def follow(self, gauge: MetricState) -> tuple[MetricState, list[WatchChange]]:
-        recent = (*gauge.recent, (self.successes, self.count.trials))[-LOOKED_AT:]
+        recent = (*gauge.recent, (self.successes, self.count.trials))[-SEVERITY_RUNS:]
         gauge = replace(gauge, recent=recent)
         if gauge.alarm:
-            return self._in_alarm(gauge, gauge.alarm)
-        if self._has_nothing_to_lose(gauge):
-            return self._absorbed(replace(gauge, sums=QUIET, confirmations=None))
+            return self._update_alarm(gauge, gauge.alarm)
+        if self._never_worked(gauge):
+            return self._learn(replace(gauge, sums=QUIET, confirmations=None))
         if self._is_refused():
             if self.is_first or gauge.refused_from_start:
                 gauge = replace(gauge, refused_from_start=True)
             else:
-                return self._opened(gauge, gauge.judged_by(self.lane) or UNTOUCHED, refused=True)
-        gauge, changes = self._summed(gauge)
+                return self._open_alarm(
+                    gauge, gauge.current_reference(self.lane) or DEFAULT_REFERENCE, refused=True
+                )
+        gauge, changes = self._update_sums(gauge)
         if gauge.alarm:
             return gauge, changes
-        gauge, found = self._absorbed(gauge)
-        return gauge, changes + found
+        gauge, learned = self._learn(gauge)
+        return gauge, changes + learned
 
-    def _level(self, runs: tuple[tuple[int, int], ...], reference: float) -> Severity:
-        most = self.seen.most.get(self.metric, Severity.S3)
-        return min(judge_severity(self.metric, estimate_rate(runs), reference), most)
+    def _severity(self, runs: tuple[tuple[int, int], ...], reference: float) -> Severity:
+        limit = self.run.max_severity.get(self.metric, Severity.S3)
+        return min(judge_severity(self.metric, estimate_rate(runs), reference), limit)
 
-    def _has_nothing_to_lose(self, gauge: MetricState) -> bool:
-        """Whether it never worked: a reference lifted to the lowest would be missed for ever."""
-        reference = gauge.judged_by(self.lane)
+    def _never_worked(self, gauge: MetricState) -> bool:
+        """Whether its rate was always near zero: the raised reference would alarm for ever."""
+        reference = gauge.current_reference(self.lane)
         return reference is not None and reference <= detector.LOWEST_REFERENCE
 
     def _is_refused(self) -> bool:
         refused = self.count.refused
-        return refused >= FEWEST_REFUSALS and refused * 2 >= self.count.trials
+        return refused >= MIN_REFUSALS and refused * 2 >= self.count.trials
 
-    def _summed(self, gauge: MetricState) -> tuple[MetricState, list[WatchChange]]:
-        reference = gauge.judged_by(self.lane)
+    def _update_sums(self, gauge: MetricState) -> tuple[MetricState, list[WatchChange]]:
+        reference = gauge.current_reference(self.lane)
         if reference is None:
             return gauge, []
         ratios = detector.log_ratios(
             self.successes,
             self.count.trials,
             reference,
-            self.seen.log_threshold,
+            self.run.log_threshold,
             lane=self.lane,
             rho=gauge.rho,
         )
         gauge = replace(gauge, sums=detector.step_sums(gauge.sums, ratios))
-        said = detector.judge_sums(gauge.sums, self.seen.log_threshold)
-        if said is Verdict.ALARM:
-            return self._opened(gauge, reference)
-        if said is Verdict.WARN:
-            return self._warned(gauge, reference)
+        verdict = detector.judge_sums(gauge.sums, self.run.log_threshold)
+        if verdict is Verdict.ALARM:
+            return self._open_alarm(gauge, reference)
+        if verdict is Verdict.WARN:
+            return self._warn(gauge, reference)
         if gauge.confirmations is not None:
             return replace(gauge, confirmations=None), [
                 self._change(ChangeKind.CALMED, gauge, reference)
             ]
         return gauge, []
 
-    def _warned(
-        self, gauge: MetricState, reference: float
-    ) -> tuple[MetricState, list[WatchChange]]:
+    def _warn(self, gauge: MetricState, reference: float) -> tuple[MetricState, list[WatchChange]]:
         if gauge.confirmations is None:
             return (
                 replace(gauge, confirmations=CONFIRMATIONS),
@@ -160,39 +160,41 @@ class MetricStep:
             )
         return replace(gauge, confirmations=max(gauge.confirmations - 1, 0)), []
 
-    def _opened(
+    def _open_alarm(
         self, gauge: MetricState, reference: float, *, refused: bool = False
     ) -> tuple[MetricState, list[WatchChange]]:
-        looked_at = gauge.recent[-1:] if refused else gauge.recent
-        level = self._level(looked_at, reference)
-        again = gauge.left_at is not None and self.seen.at - gauge.left_at <= RELAPSE_WITHIN
-        relapses = gauge.relapses + 1 if again else 0
-        alarm = Alarm(
-            self.seen.number, self.seen.at, level, reference, refused=refused, relapses=relapses
+        runs = gauge.recent[-1:] if refused else gauge.recent
+        severity = self._severity(runs, reference)
+        is_relapse = (
+            gauge.recovered_at is not None and self.run.at - gauge.recovered_at <= RELAPSE_WITHIN
         )
-        change = self._change(ChangeKind.OPENED, gauge, reference, level, refused=refused)
+        relapses = gauge.relapses + 1 if is_relapse else 0
+        alarm = Alarm(
+            self.run.number, self.run.at, severity, reference, refused=refused, relapses=relapses
+        )
+        change = self._change(ChangeKind.OPENED, gauge, reference, severity, refused=refused)
         opened = replace(gauge, alarm=alarm, relapses=relapses, sums=QUIET, confirmations=None)
         return opened, [change]
 
-    def _in_alarm(self, gauge: MetricState, alarm: Alarm) -> tuple[MetricState, list[WatchChange]]:
-        spoken = detector.recovery_ratio(
-            self.successes, self.count.trials, alarm.reference, lane=self.lane, rho=gauge.rho
-        )
-        alarm = replace(alarm, proof=min(max(0.0, alarm.proof + spoken), PROVEN))
-        if alarm.proof >= PROVEN and self.seen.at - alarm.at >= alarm.dwell:
-            return self._stepped_down(gauge, alarm)
-        level = self._level(gauge.recent, alarm.reference)
-        if level <= alarm.severity:
-            return replace(gauge, alarm=alarm), []
-        # What was released or asked for concerned the milder alarm.
-        worse = replace(alarm, severity=level, released=False, asked=False)
-        change = self._change(ChangeKind.ESCALATED, gauge, alarm.reference, level)
-        return replace(gauge, alarm=worse), [change]
-
-    def _stepped_down(
+    def _update_alarm(
         self, gauge: MetricState, alarm: Alarm
     ) -> tuple[MetricState, list[WatchChange]]:
-        lower = _next_lower(self.metric, alarm.severity)
+        ratio = detector.recovery_ratio(
+            self.successes, self.count.trials, alarm.reference, lane=self.lane, rho=gauge.rho
+        )
+        alarm = replace(alarm, proof=min(max(0.0, alarm.proof + ratio), RECOVERY_PROOF))
+        if alarm.proof >= RECOVERY_PROOF and self.run.at - alarm.at >= alarm.dwell:
+            return self._step_down(gauge, alarm)
+        severity = self._severity(gauge.recent, alarm.reference)
+        if severity <= alarm.severity:
+            return replace(gauge, alarm=alarm), []
+        # The release, or its request, applied to the milder alarm.
+        worse = replace(alarm, severity=severity, released=False, asked=False)
+        change = self._change(ChangeKind.ESCALATED, gauge, alarm.reference, severity)
+        return replace(gauge, alarm=worse), [change]
+
+    def _step_down(self, gauge: MetricState, alarm: Alarm) -> tuple[MetricState, list[WatchChange]]:
+        lower = _next_milder(self.metric, alarm.severity)
         if alarm.severity is Severity.S3 and lower is not None and not alarm.released:
             if alarm.asked:
                 return replace(gauge, alarm=alarm), []
@@ -202,30 +204,30 @@ class MetricStep:
             change = self._change(ChangeKind.EASED, gauge, alarm.reference, lower)
             return replace(gauge, alarm=replace(alarm, severity=lower)), [change]
         change = self._change(ChangeKind.RECOVERED, gauge, alarm.reference, alarm.severity)
-        left = replace(gauge, alarm=None, left_at=self.seen.at, sums=QUIET, recent=())
-        return left, [change]
+        recovered = replace(gauge, alarm=None, recovered_at=self.run.at, sums=QUIET, recent=())
+        return recovered, [change]
 
-    def _absorbed(self, gauge: MetricState) -> tuple[MetricState, list[WatchChange]]:
-        """Learn from a run: what is normal while that is not settled, then how runs scatter."""
+    def _learn(self, gauge: MetricState) -> tuple[MetricState, list[WatchChange]]:
+        """Learn from a run: the baseline until it is frozen, then the correlation within runs."""
         if gauge.reference is not None:
-            return self._correlated(gauge)
+            return self._update_correlation(gauge)
         if gauge.confirmations is not None:
-            # Suspicious: learning from it would make a degradation normal before it is found.
+            # Learning from a suspicious run would make a degradation normal before it is detected.
             return gauge, []
-        if gauge.absorbed_at and self.seen.at - gauge.absorbed_at < APART:
+        if gauge.absorbed_at and self.run.at - gauge.absorbed_at < MIN_BASELINE_GAP:
             return gauge, []
         baseline = gauge.baseline.plus(self.successes, self.count.trials)
-        gauge = replace(gauge, baseline=baseline, absorbed_at=self.seen.at)
-        if baseline.known(self.lane) is not Known.FROZEN:
+        gauge = replace(gauge, baseline=baseline, absorbed_at=self.run.at)
+        if baseline.known(self.lane) is not BaselineState.FROZEN:
             return gauge, []
         reference = baseline.reference(self.lane, rho=gauge.rho)
         frozen = replace(gauge, reference=reference)
         return frozen, [self._change(ChangeKind.FROZEN, frozen, reference)]
 
-    def _correlated(self, gauge: MetricState) -> tuple[MetricState, list[WatchChange]]:
-        spread = gauge.spread.plus(self.successes, self.count.trials, self.seen.at)
+    def _update_correlation(self, gauge: MetricState) -> tuple[MetricState, list[WatchChange]]:
+        spread = gauge.spread.plus(self.successes, self.count.trials, self.run.at)
         gauge = replace(gauge, spread=spread)
-        if not spread.is_due(self.seen.at):
+        if not spread.is_due(self.run.at):
             return gauge, []
         before = self.lane.rho if gauge.rho is None else gauge.rho
         rho = raise_correlation(before, spread)
@@ -241,7 +243,7 @@ class MetricStep:
         kind: ChangeKind,
         gauge: MetricState,
         reference: float,
-        level: Severity | None = None,
+        severity: Severity | None = None,
         *,
         refused: bool = False,
     ) -> WatchChange:
@@ -250,7 +252,7 @@ class MetricStep:
             "trials": self.count.trials,
             "failures": self.count.failures,
             "log_m": None if log_m == -inf else log_m,
-            "log_a": self.seen.log_threshold,
+            "log_a": self.run.log_threshold,
             "reference": reference,
             "estimate": estimate_rate(gauge.recent) if gauge.recent else None,
             "baseline": [gauge.baseline.successes, gauge.baseline.trials, gauge.baseline.runs],
@@ -258,12 +260,12 @@ class MetricStep:
             "rho": self.lane.rho if gauge.rho is None else gauge.rho,
             "refused": refused,
         }
-        return WatchChange(kind, self.metric, level, figures)
+        return WatchChange(kind, self.metric, severity, figures)
 
 
-def _next_lower(metric: Metric, level: Severity) -> Severity | None:
-    """The next milder severity that switches fewer modes on; None where there is none."""
-    for value in range(level - 1, 0, -1):
-        if fallback_modes(metric, Severity(value)) != fallback_modes(metric, level):
+def _next_milder(metric: Metric, severity: Severity) -> Severity | None:
+    """The next milder severity that turns on fewer modes, if any."""
+    for value in range(severity - 1, 0, -1):
+        if fallback_modes(metric, Severity(value)) != fallback_modes(metric, severity):
             return Severity(value)
     return None

@@ -1,4 +1,4 @@
-"""What did the model do? The tool-call protocol library: no Django, no database, no settings."""
+"""The tool-call protocol library: no Django, no database, no settings."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Arguments:
 
 
 def read_arguments(text: str) -> Arguments:
-    """Read an arguments string strictly. Never raises, whatever the model wrote."""
+    """Parse an arguments string strictly. Never raises, whatever the model wrote."""
     # Vendors send "" for a tool without parameters.
     if text == "":
         return Arguments({})
@@ -44,7 +44,7 @@ def read_arguments(text: str) -> Arguments:
 def validate_arguments(
     schema: Mapping[str, JSON], value: Mapping[str, JSON], *, at: str = "$"
 ) -> tuple[Finding, ...]:
-    """Every way in which arguments break their schema, with the JSON path of each."""
+    """Every violation of the schema, with its JSON path."""
     validator = _compiled(json.dumps(schema, sort_keys=True))
     errors = islice(validator.iter_errors(_encodable(value)), MAX_FINDINGS)
     return tuple(
@@ -59,17 +59,17 @@ def validate_arguments(
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """The first place where a value breaks its schema."""
+    """The place of one schema violation."""
 
     message: str
     steps: tuple[str | int, ...]
 
 
 class SchemaChecker:
-    """A tool's schema, ready to check many values.
+    """A tool's schema, compiled to check many values.
 
-    A tool without a schema, or with the empty one, takes any object. So does a tool whose schema
-    does not compile, for the model cannot be blamed for it: `compiled` is False then.
+    A tool without a schema, or with an empty one, accepts any object. So does a tool whose schema
+    does not compile, because that is not the model's fault: `compiled` is False then.
     """
 
     def __init__(self, schema: Mapping[str, JSON] | None) -> None:
@@ -84,14 +84,14 @@ class SchemaChecker:
             self.compiled = False
 
     def misfit(self, value: JSON) -> Misfit | None:
-        """What is wrong with a value first of all, or None where nothing is."""
+        """The first schema violation of a value, or None."""
         return next(iter(self.misfits(value, limit=1)), None)
 
     def misfits(self, value: JSON, *, limit: int = MAX_FINDINGS) -> list[Misfit]:
-        """What is wrong with a value, within a limit."""
+        """The schema violations of a value, up to a limit."""
         if self._validator is None:
             return []
-        # Far cheaper than an error, and most values are right.
+        # Far cheaper than collecting errors, and most values are valid.
         if _is_valid(self._validator, value):
             return []
         errors = islice(self._validator.iter_errors(_encodable(value)), limit)
@@ -100,15 +100,15 @@ class SchemaChecker:
 
 
 def json_path(steps: Iterable[str | int]) -> str:
-    """The steps as they are written behind the `$` of a JSON path."""
+    """The steps as written after the `$` of a JSON path."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
 
 
 def call_argument_text(call: ToolCall | BrokenCall) -> str:
-    """The arguments as JSON text: the received text where it still matches the call's input."""
+    """The arguments as JSON text: the received text if it still matches the call's input."""
     if isinstance(call, BrokenCall):
         return call.raw
-    # A call that was repaired, or found in text, has a raw form that no client can parse.
+    # The raw form of a repaired call, or of a call from text, may not parse on the client.
     if not call.repairs and read_arguments(call.raw).value == call.input:
         return call.raw
     return json.dumps(call.input, ensure_ascii=False)
@@ -116,7 +116,7 @@ def call_argument_text(call: ToolCall | BrokenCall) -> str:
 
 @lru_cache(maxsize=256)
 def _compiled(schema: str) -> jsonschema_rs.Validator:
-    # Offline: a schema must not make us fetch anything. RegexOptions picks the linear engine.
+    # Offline: a schema must not trigger requests. RegexOptions selects the linear engine.
     return jsonschema_rs.validator_for(
         schema, offline=True, pattern_options=jsonschema_rs.RegexOptions()
     )
@@ -127,7 +127,7 @@ def _compiled_for_any_pattern(schema: str) -> jsonschema_rs.Validator:
     try:
         return _compiled(schema)
     except ValueError:
-        # Lookaround needs the other engine; a bounded one, for the text comes from a model.
+        # Lookaround needs the other engine, with a limit, because the text comes from a model.
         return jsonschema_rs.validator_for(
             schema,
             offline=True,
@@ -139,12 +139,12 @@ def _is_valid(validator: jsonschema_rs.Validator, value: JSON) -> bool:
     try:
         return validator.is_valid(value)
     except ValueError:
-        # A lone surrogate; copying every value to be rid of one would cost more than checking it.
+        # A lone surrogate. Removing it from every value up front would cost more than the check.
         return validator.is_valid(_encodable(value))
 
 
 def _shorten(message: str) -> str:
-    # The message quotes the value first and says what was wanted last.
+    # The message starts with the value and ends with the requirement.
     if len(message) <= MAX_MESSAGE:
         return message
     half = MAX_MESSAGE // 2
@@ -152,7 +152,7 @@ def _shorten(message: str) -> str:
 
 
 def _encodable(value: JSON) -> JSON:
-    """The value without lone surrogates, which the validator cannot take."""
+    """The value without lone surrogates, which the validator does not accept."""
     match value:
         case str():
             return without_surrogates(value)
@@ -165,7 +165,7 @@ def _encodable(value: JSON) -> JSON:
 
 
 def describe_type(value: JSON) -> str:
-    """What a value that is no object is, in words."""
+    """The JSON type of a value that is no object, in words."""
     match value:
         case None:
             return "null"

@@ -10,9 +10,9 @@ from probes.relayed_errors import ErrorLayer, error_layers
 
 __all__ = ["Action", "ErrorClass", "ErrorMeaning", "ErrorPattern", "classify_error"]
 
-# Quotes differ from relay to relay; the words do not.
+# Relays differ in their quotes, not in the words.
 _UNQUOTED = dict.fromkeys(map(ord, "\\`'\"‘’“”"))
-# Anchored on fixed words and bounded, so no text makes it look back.
+# Anchored on fixed words and bounded, so that no text causes backtracking.
 _INDEX = re.compile(
     r"(?:message index |at index |, position |messages\.\[|messages\.|messages?\[|input\[)(\d{1,7})"
 )
@@ -20,7 +20,7 @@ _INDEX = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ErrorMeaning:
-    """What an error answer means; `index` is the message it complains about, where it says so."""
+    """The meaning of an error answer; `index` is the message that it names, if any."""
 
     kind: ErrorClass
     action: Action
@@ -31,40 +31,42 @@ class ErrorMeaning:
 def classify_error(
     status: int, error: ErrorBody, extra: Sequence[ErrorPattern] = ()
 ) -> ErrorMeaning | None:
-    """The meaning of an error answer, or None where no row knows it.
+    """Classify an error answer; None if no pattern matches.
 
-    The innermost text decides: what a relay says about a vendor's error is worth less than the
-    error. `extra` are a dialect's own rows, asked first.
+    The innermost layer decides: a relay's text says less than the vendor's error inside it. `extra`
+    is a dialect's own patterns, which are matched first.
     """
     for layer in reversed(error_layers(error)):
-        meaning = _meaning(_status(status, layer), layer, (*extra, *ERROR_PATTERNS))
+        meaning = _classify_layer(_vendor_status(status, layer), layer, (*extra, *ERROR_PATTERNS))
         if meaning is not None:
             return meaning
     return None
 
 
-def _status(status: int, layer: ErrorLayer) -> int:
-    """The status of the vendor's own answer, where a relay or an error inside a 200 names it."""
+def _vendor_status(status: int, layer: ErrorLayer) -> int:
+    """The status of the vendor's own answer, if a relay or an error inside a 200 names it."""
     if layer.status is not None:
         return layer.status
     inside_a_200 = status == 200 and layer.code.isascii() and layer.code.isdigit()
     return int(layer.code) if inside_a_200 and len(layer.code) == 3 else status
 
 
-def _meaning(status: int, layer: ErrorLayer, rows: Sequence[ErrorPattern]) -> ErrorMeaning | None:
+def _classify_layer(
+    status: int, layer: ErrorLayer, rows: Sequence[ErrorPattern]
+) -> ErrorMeaning | None:
     message = layer.message.lower().translate(_UNQUOTED)
     for row in rows:
-        sign = _sign(row, message, layer.code)
-        if sign and _may_say(row.kind, status):
-            return ErrorMeaning(row.kind, ACTIONS[row.kind], _index(message), sign)
+        matched = _match_pattern(row, message, layer.code)
+        if matched and _applies_to_status(row.kind, status):
+            return ErrorMeaning(row.kind, ACTIONS[row.kind], _message_index(message), matched)
     if _is_transient(status):
         return ErrorMeaning(ErrorClass.TRANSIENT, Action.RETRY_LATER, None, str(status))
     return None
 
 
-def _may_say(kind: ErrorClass, status: int) -> bool:
-    # A server in trouble is in trouble, whatever it says; only Ollama reports by a 500 that its
-    # own model's call could not be read.
+def _applies_to_status(kind: ErrorClass, status: int) -> bool:
+    # A 429 or 5xx is transient whatever its text; only Ollama reports an unreadable call of its own
+    # model with a 500.
     return not _is_transient(status) or kind is ErrorClass.SERVER_PARSE
 
 
@@ -72,14 +74,14 @@ def _is_transient(status: int) -> bool:
     return status == 429 or status >= 500
 
 
-def _sign(row: ErrorPattern, message: str, code: str) -> str:
+def _match_pattern(row: ErrorPattern, message: str, code: str) -> str:
     for pieces in row.texts:
-        if _in_order(pieces, message):
+        if _contains_in_order(pieces, message):
             return " … ".join(pieces)
     return f"code {code}" if code in row.codes else ""
 
 
-def _in_order(pieces: tuple[str, ...], message: str) -> bool:
+def _contains_in_order(pieces: tuple[str, ...], message: str) -> bool:
     at = 0
     for piece in pieces:
         position = message.find(piece, at)
@@ -89,6 +91,6 @@ def _in_order(pieces: tuple[str, ...], message: str) -> bool:
     return True
 
 
-def _index(message: str) -> int | None:
+def _message_index(message: str) -> int | None:
     match = _INDEX.search(message)
     return int(match.group(1)) if match else None

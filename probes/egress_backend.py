@@ -1,4 +1,4 @@
-"""Connecting only to addresses that were checked, at the moment of connecting."""
+"""A network backend that connects only to addresses that were checked at that moment."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing_extensions import override
 
 from probes.egress_rules import EgressDenied, EgressRules
 
-# Of the addresses of one name that are tried, and how long each but the last may take.
-MOST_ADDRESSES = 4
-PATIENCE_S = 2.5
+# How many addresses of one name are tried, and the timeout of each but the last.
+MAX_ADDRESSES = 4
+CONNECT_TIMEOUT_S = 2.5
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
     """Resolves a name once, refuses it unless all its addresses pass, and connects to one of them.
 
-    Above it the name stays what it was, in the Host header and for TLS.
+    The Host header and TLS still use the name.
     """
 
     def __init__(self, rules: EgressRules) -> None:
@@ -35,10 +35,10 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        *others, last = (await self._checked(host, port))[:MOST_ADDRESSES]
+        *others, last = (await self._resolve(host, port))[:MAX_ADDRESSES]
         for address in others:
             try:
-                return await self._inner.connect_tcp(address, port, PATIENCE_S)
+                return await self._inner.connect_tcp(address, port, CONNECT_TIMEOUT_S)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 continue
         return await self._inner.connect_tcp(last, port, timeout, local_address, socket_options)
@@ -56,13 +56,13 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
 
-    async def _checked(self, host: str, port: int) -> list[str]:
+    async def _resolve(self, host: str, port: int) -> list[str]:
         loop = asyncio.get_running_loop()
         try:
             resolved = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as exc:  # no such name, or nothing that could be one
+        except (OSError, UnicodeError) as exc:  # an unknown or invalid name
             raise httpcore.ConnectError(str(exc)) from exc
-        # In the order of the resolver, each once.
+        # In the order of the resolver, without duplicates.
         addresses = list(dict.fromkeys(str(entry[4][0]) for entry in resolved))
         for address in addresses:
             self._rules.check(address, port)

@@ -1,7 +1,7 @@
-"""Which addresses may be connected to: public ones, and what an administrator granted.
+"""The addresses that may be connected to: public ones, and those that an administrator granted.
 
-A name is judged by what it resolves to at the moment of connecting, so that neither a redirect,
-nor an odd spelling of an address, nor an answer of DNS that changes leads anywhere else.
+A name is checked by the addresses that it resolves to at the time of connecting, so that neither a
+redirect, nor an odd spelling of an address, nor a changed DNS answer leads anywhere else.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Network = IPv4Network | IPv6Network
 
 
 class EgressDenied(ConnectFailed):
-    """The address is not one that may be connected to; asking again changes nothing."""
+    """The address must not be connected to; a retry changes nothing."""
 
     retryable = False
 
 
-# Refused even when granted: metadata services of clouds, what only this link can mean, and
-# addresses that stand for many machines or for none.
-NEVER: tuple[Network, ...] = tuple(
+# Refused even if granted: cloud metadata services, link-local addresses, and addresses of many
+# machines or of none.
+ALWAYS_DENIED: tuple[Network, ...] = tuple(
     ip_network(text)
     for text in (
         "0.0.0.0/8",
@@ -48,7 +48,7 @@ NEVER: tuple[Network, ...] = tuple(
         "ff00::/8",
     )
 )
-# Listed here rather than asked of the standard library, whose opinion changes between releases.
+# Listed here, because the standard library's answer changes between releases.
 _NOT_PUBLIC: tuple[Network, ...] = tuple(
     ip_network(text)
     for text in (
@@ -69,14 +69,14 @@ _NOT_PUBLIC: tuple[Network, ...] = tuple(
         "3fff::/20",
     )
 )
-# Everything else in IPv6 is local, reserved or yet to be given out.
+# Everything else in IPv6 is local, reserved or unassigned.
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")
 
 
 @dataclass(frozen=True, slots=True)
 class EgressGrant:
-    """Addresses that are allowed although they are not public, on the ports from first to last."""
+    """Addresses that are allowed although not public, on the ports from first to last."""
 
     network: Network
     first_port: int = 1
@@ -88,25 +88,29 @@ class EgressGrant:
 
 @dataclass(frozen=True, slots=True)
 class EgressRules:
-    """What may be connected to. Without public addresses, only what is granted."""
+    """The addresses that may be connected to. If not `public`, only granted ones."""
 
     grants: tuple[EgressGrant, ...] = ()
-    # Our own servers, which nothing that we are told to call can be.
+    # Toolgauge's own servers, which no endpoint can be.
     denied: frozenset[tuple[str, int]] = frozenset()
     public: bool = True
 
     def check(self, host: str, port: int) -> None:
-        """Raise EgressDenied unless the address, written as numbers, may be connected to."""
+        """Raise EgressDenied unless the numeric address may be connected to."""
         try:
             address = ip_address(host.partition("%")[0])
         except ValueError as exc:
             raise EgressDenied("{host} is not an IP address.", host=repr(host)) from exc
-        if any(_within(part, network) for part in _wrapped_addresses(address) for network in NEVER):
+        if any(
+            _within(wrapped, network)
+            for wrapped in _wrapped_addresses(address)
+            for network in ALWAYS_DENIED
+        ):
             raise EgressDenied(
                 "{address} is never connected to, whatever is granted.", address=str(address)
             )
-        for part in _effective_addresses(address):
-            self._check(part, port)
+        for wrapped in _effective_addresses(address):
+            self._check(wrapped, port)
 
     def _check(self, address: Address, port: int) -> None:
         if (str(address), port) in self.denied:
@@ -129,15 +133,15 @@ class EgressRules:
 
 
 def parse_grants(text: str) -> tuple[EgressGrant, ...]:
-    """Grants such as `127.0.0.0/8 10.0.0.0/8:8000-8010, [::1]:11434`, or a ValueError."""
-    return tuple(_grant(item) for item in text.replace(",", " ").split())
+    """Parse grants such as `127.0.0.0/8 10.0.0.0/8:8000-8010, [::1]:11434`, or raise ValueError."""
+    return tuple(_parse_grant(item) for item in text.replace(",", " ").split())
 
 
-def _grant(text: str) -> EgressGrant:
-    place, ports = _halves(text)
+def _parse_grant(text: str) -> EgressGrant:
+    network_text, ports = _split_ports(text)
     first, _, last = ports.partition("-")
     try:
-        network = ip_network(place)
+        network = ip_network(network_text)
     except ValueError as exc:
         raise ValueError(
             f"{text!r} is no grant: write an address or a network, such as 10.0.0.0/8, "
@@ -145,26 +149,26 @@ def _grant(text: str) -> EgressGrant:
         ) from exc
     if not ports:
         return EgressGrant(network)
-    numbers = [_port(first, text), _port(last or first, text)]
+    numbers = [_parse_port(first, text), _parse_port(last or first, text)]
     if numbers[0] > numbers[1]:
         raise ValueError(f"The ports of the grant {text!r} are the wrong way round.")
     return EgressGrant(network, *numbers)
 
 
-def _halves(text: str) -> tuple[str, str]:
-    """The network and the ports; an IPv6 network with ports stands in brackets."""
+def _split_ports(text: str) -> tuple[str, str]:
+    """The network and the ports; an IPv6 network with ports is in brackets."""
     if text.startswith("["):
-        place, _, rest = text[1:].partition("]")
+        network_text, _, rest = text[1:].partition("]")
         if rest and not rest.startswith(":"):
             raise ValueError(f"{text!r} is no grant: ports follow a colon, as in [::1]:11434.")
-        return place, rest[1:]
+        return network_text, rest[1:]
     if text.count(":") > 1:
         return text, ""
-    place, _, ports = text.partition(":")
-    return place, ports
+    network_text, _, ports = text.partition(":")
+    return network_text, ports
 
 
-def _port(text: str, grant: str) -> int:
+def _parse_port(text: str, grant: str) -> int:
     if text.isascii() and text.isdecimal() and 1 <= int(text) <= 65535:
         return int(text)
     raise ValueError(f"The ports of the grant {grant!r} must be between 1 and 65535.")
@@ -177,7 +181,7 @@ def _is_public(address: Address) -> bool:
 
 
 def _effective_addresses(address: Address) -> Iterator[Address]:
-    """Where packets to the address end up: those inside it where it wraps any, else itself."""
+    """The addresses that packets end up at: the embedded ones if any, else the address itself."""
     inside = tuple(_embedded_ipv4(address))
     yield from inside or (address,)
 

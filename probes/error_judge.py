@@ -21,8 +21,8 @@ from probes.errors import (
 from probes.outcomes import Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite.base import Judgement
 
-# The first class that fits names the finding.
-KINDS: tuple[tuple[type[ProbesError], FindingKind], ...] = (
+# The first class that matches gives the finding's kind.
+ERROR_KINDS: tuple[tuple[type[ProbesError], FindingKind], ...] = (
     (TargetError, FindingKind.TARGET_ERROR),
     (ConnectFailed, FindingKind.UNREACHABLE),
     (TimedOut, FindingKind.TIMED_OUT),
@@ -36,11 +36,11 @@ KINDS: tuple[tuple[type[ProbesError], FindingKind], ...] = (
     (NotJSON, FindingKind.NOT_JSON),
     (ProviderError, FindingKind.PROVIDER_ERROR),
     (WireError, FindingKind.WIRE_ERROR),
-    # A history that our own script left open says nothing about the endpoint.
+    # A history that our own script left unclosed says nothing about the endpoint.
     (HistoryError, FindingKind.OUR_FAULT),
 )
-# What the endpoint refuses about tools is a fact about it, not trouble on the way.
-FAILING = frozenset(
+# Refusals that concern tools are failures of the endpoint, not transport errors.
+FAILURE_KINDS = frozenset(
     {
         FindingKind.NO_TOOLS,
         FindingKind.SCHEMA_REFUSED,
@@ -51,21 +51,21 @@ FAILING = frozenset(
 )
 
 
-def judge_error(error: ProbesError, owes: tuple[Metric, ...]) -> Judgement:
-    """Fail where the endpoint broke its promise about tools, void where we could not look."""
+def judge_error(error: ProbesError, refusal_metrics: tuple[Metric, ...]) -> Judgement:
+    """Fail if the endpoint broke its promise about tools, void if it could not be tested."""
     at = error.at if isinstance(error, WireError) else ""
     finding = Finding(_kind(error), error.message, at)
     if not _is_failure(error):
         return Judgement(Outcome.VOID, (finding,), reached=isinstance(error, Refused))
     return Judgement(
-        Outcome.FAIL, (finding,), tuple(Verdict(metric, good=False) for metric in owes)
+        Outcome.FAIL, (finding,), tuple(Verdict(metric, good=False) for metric in refusal_metrics)
     )
 
 
 def _kind(error: ProbesError) -> FindingKind:
     if isinstance(error, Refused):
         return error.kind
-    return next(kind for cls, kind in KINDS if isinstance(error, cls))
+    return next(kind for cls, kind in ERROR_KINDS if isinstance(error, cls))
 
 
 def _is_failure(error: ProbesError) -> bool:
@@ -76,6 +76,6 @@ def _is_failure(error: ProbesError) -> bool:
             # Refusing `tools` is the endpoint's fault; refusing an operator's option is not.
             return "tool" in error.message.lower()
         case Refused():
-            return error.kind in FAILING
+            return error.kind in FAILURE_KINDS
         case _:
             return False

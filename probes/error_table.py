@@ -1,7 +1,7 @@
-"""What error answers say, whoever words them: a class, its signs, and what to do about it.
+"""Error answers of all vendors: a class, its patterns, and the action to take.
 
-Signs are written in lower case and without quotes or backslashes, because relays quote a vendor's
-text in their own way; `probes/classify.py` brings a message into the same form first.
+Patterns are in lower case and without quotes or backslashes, because relays quote a vendor's text
+in their own way; `probes/classify.py` normalises a message in the same way first.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import StrEnum
 
 
 class ErrorClass(StrEnum):
-    """What an error answer means; every value but the last is also a `FindingKind`."""
+    """The meaning of an error answer; every value but the last is also a `FindingKind`."""
 
     REPLAY_MISSING = "replay_missing"
     REPLAY_SIGNATURE_MISSING = "replay_signature_missing"
@@ -36,7 +36,7 @@ class ErrorClass(StrEnum):
 
 
 class Action(StrEnum):
-    """What helps against a class of error, tried once before giving up."""
+    """The remedy for a class of errors, tried once before giving up."""
 
     RESTORE_REASONING = "restore_reasoning"  # the stored text; else thinking off; else a filler
     RESTORE_SIGNATURE = "restore_signature"  # else the documented sentinel
@@ -62,14 +62,14 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ErrorPattern:
-    """A class and its signs: pieces of text that stand in this order in the message, or a code."""
+    """A class and its patterns: pieces of text in this order in the message, or a code."""
 
     kind: ErrorClass
     texts: tuple[tuple[str, ...], ...]
     codes: tuple[str, ...] = ()
 
 
-# The first row that fits decides, so the narrower of two rows stands before the wider.
+# The first pattern that matches decides, so narrower patterns come before wider ones.
 ERROR_PATTERNS = (
     ErrorPattern(
         ErrorClass.REPLAY_MISSING,

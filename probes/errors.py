@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Phase(StrEnum):
-    """The clock that ran out."""
+    """The phase whose time limit ran out."""
 
     CONNECT = "connect"
     FIRST_BYTE = "first_byte"
@@ -42,7 +42,7 @@ class Phase(StrEnum):
 
 
 class ConnectFailureReason(StrEnum):
-    """Why no connection came about."""
+    """Why the connection failed."""
 
     NAME = "name"
     REFUSED = "refused"
@@ -51,10 +51,10 @@ class ConnectFailureReason(StrEnum):
 
 
 class ProbesError(Exception):
-    """The base of the tree; its text is a sentence a person can act on.
+    """The base of the tree; its text is a sentence that a person can act on.
 
-    With `facts`, the message is a sentence with their names in braces, and `pattern` keeps it: a
-    page can tell it in another language.
+    With `facts`, the message has their names in braces, and `pattern` keeps it untranslated, so
+    that a page can translate it.
     """
 
     retryable = False
@@ -69,7 +69,7 @@ class ProbesError(Exception):
 
 
 class TargetError(ProbesError):
-    """The endpoint is described wrongly."""
+    """The description of the endpoint is invalid."""
 
 
 class TransportError(ProbesError):
@@ -79,7 +79,7 @@ class TransportError(ProbesError):
 
 
 class ConnectFailed(TransportError):
-    """No connection came about; `why` says what stood in the way."""
+    """The connection failed; `why` is the reason."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class ConnectFailed(TransportError):
 
 
 class TimedOut(TransportError):
-    """A clock ran out; `phase` says which."""
+    """A time limit ran out; `phase` says which."""
 
     def __init__(self, message: str, phase: Phase, *, received: WireResponse | None = None) -> None:
         super().__init__(message, received=received)
@@ -100,7 +100,7 @@ class TimedOut(TransportError):
 
 
 class TooLarge(TransportError):
-    """The answer is larger than we are willing to read."""
+    """The answer exceeds the size limit."""
 
     retryable = False
 
@@ -122,7 +122,7 @@ class ProviderError(ProbesError):
 
 
 class AuthRejected(ProviderError):
-    """401 or 403: the key is missing, wrong or not allowed here."""
+    """401 or 403: the key is missing, wrong or not allowed."""
 
 
 class NotFound(ProviderError):
@@ -130,7 +130,7 @@ class NotFound(ProviderError):
 
 
 class RateLimited(ProviderError):
-    """The endpoint asked us to slow down; `retry_after` is in seconds."""
+    """The endpoint limits the rate; `retry_after` is in seconds."""
 
     retryable = True
 
@@ -154,15 +154,15 @@ class Overloaded(ProviderError):
 
 
 class Redirected(ProviderError):
-    """The endpoint sends us elsewhere; we do not go."""
+    """The endpoint redirects, which is never followed."""
 
 
 class NotJSON(ProviderError):
-    """A 200 that carries no JSON: a web page, nothing, or noise."""
+    """A 200 without JSON: a web page, nothing, or noise."""
 
 
 class Refused(ProviderError):
-    """The endpoint refused the request; `kind` says for what."""
+    """The endpoint refused the request; `kind` is the reason."""
 
     def __init__(
         self,

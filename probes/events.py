@@ -1,8 +1,8 @@
 """A reply as it arrives: the same events for every wire format, in both directions.
 
-Parts are numbered as they will stand in `Reply.parts`. Each part is started once, grows by deltas
-and ends once, with the finished value. Parts may overlap (parallel calls), but a part's own events
-are in order. Exactly one `ReplyEnded` comes last, whatever happened.
+Parts are numbered as in `Reply.parts`. Each part starts once, grows by deltas and ends once, with
+the finished value. Parts may overlap (parallel calls), but a part's own events are in order.
+Exactly one `ReplyEnded` comes last, whatever happened.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from probes.messages import Part, Reply
 
 
 class PartKind(StrEnum):
-    """What a part that has just begun will be."""
+    """The kind of a part that has just started."""
 
     TEXT = "text"
     REASONING = "reasoning"
@@ -25,7 +25,7 @@ class PartKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PartStarted:
-    """A part begins; id and name are known for calls where the format sends them first."""
+    """A part starts; id and name are set for calls if the format sends them first."""
 
     index: int
     kind: PartKind
@@ -51,7 +51,7 @@ class PartEnded:
 
 @dataclass(frozen=True, slots=True)
 class ReplyEnded:
-    """The whole reply, equal to what reading it unstreamed would have given."""
+    """The whole reply, equal to the reply of an unstreamed answer."""
 
     reply: Reply
 

@@ -22,7 +22,7 @@ from probes.transport import Transport
 
 @dataclass(frozen=True, slots=True)
 class EndpointClient:
-    """Asks one endpoint."""
+    """Sends questions to one endpoint."""
 
     target: Target
     adapter: Adapter
@@ -30,37 +30,37 @@ class EndpointClient:
     pacer: Pacer
 
     async def ask(self, question: Question) -> tuple[Exchange, Answer | ProbesError]:
-        """The exchange as far as it got, and the answer or what stood in its way."""
+        """The exchange as far as it got, and the answer or the error."""
         exchange = Exchange(label=question.label)
-        took, sent = 0.0, False
+        sending_s, sent = 0.0, False
 
         async def send() -> WireResponse:
-            nonlocal took, sent
+            nonlocal sending_s, sent
             sent = True
-            begun = asyncio.get_running_loop().time()
+            started = asyncio.get_running_loop().time()
             try:
                 return await self.transport.send(outgoing)
             finally:
-                took += asyncio.get_running_loop().time() - begun
+                sending_s += asyncio.get_running_loop().time() - started
 
         try:
-            outgoing = self._outgoing(question)
+            outgoing = self._build_request(question)
             incoming = await self.pacer.send(send)
             exchange = replace(exchange, outgoing=outgoing, incoming=incoming)
             reply = read_reply(self.adapter, incoming, streamed=question.call.stream)
         except ProbesError as exc:
             if not sent:
-                # It was never sent: we had given up, or could not write it.
+                # Never sent: the endpoint was given up, or the request could not be written.
                 return replace(exchange, error=exc.message), exc
-            arrived = exc.received or exchange.incoming
-            exchange = replace(exchange, outgoing=outgoing, incoming=arrived, took_s=took)
+            received = exc.received or exchange.incoming
+            exchange = replace(exchange, outgoing=outgoing, incoming=received, took_s=sending_s)
             exchange = replace(exchange, error=exc.message)
-            self.pacer.note(None if isinstance(exc, Refused) else exc)
+            self.pacer.record_outcome(None if isinstance(exc, Refused) else exc)
             return exchange, Answer(refusal=exc) if isinstance(exc, Refused) else exc
-        self.pacer.note(None)
-        return replace(exchange, reply=reply, took_s=took), Answer(reply)
+        self.pacer.record_outcome(None)
+        return replace(exchange, reply=reply, took_s=sending_s), Answer(reply)
 
-    def _outgoing(self, question: Question) -> WireRequest:
+    def _build_request(self, question: Question) -> WireRequest:
         target, adapter, call = self.target, self.adapter, question.call
         body = adapter.write_request(call)
         return WireRequest(
@@ -72,26 +72,26 @@ class EndpointClient:
 
 
 def read_reply(adapter: Adapter, incoming: WireResponse, *, streamed: bool) -> Reply:
-    """The reply that an answer carries, whole or streamed; raises the ProbesError it is else."""
-    if not streamed or incoming.status != 200 or _is_whole(adapter, incoming):
+    """Read a whole or streamed reply from a response, or raise the ProbesError that it means."""
+    if not streamed or incoming.status != 200 or _is_unstreamed(adapter, incoming):
         return read_http_reply(adapter, incoming)
     reader = adapter.read_stream()
     events = [event for chunk in incoming.chunks for event in reader.feed(chunk.data)]
     events += reader.close()
-    ended = events[-1]
-    assert isinstance(ended, ReplyEnded)
-    # A call that an engine could not read itself is a finding; one that was cut off is not.
-    unread = [call for call in ended.reply.broken if call.kind is not Breakage.TRUNCATED_CALL]
-    if ended.reply.stop is Stop.ERROR and not unread:
+    end = events[-1]
+    assert isinstance(end, ReplyEnded)
+    # A call that the engine could not parse is a finding; a call that was cut off is not.
+    unparsed = [call for call in end.reply.broken if call.kind is not Breakage.TRUNCATED_CALL]
+    if end.reply.stop is Stop.ERROR and not unparsed:
         message = "The stream broke off, or carried an error in place of the rest."
         raise Overloaded(incoming.status, message, received=incoming)
-    return ended.reply
+    return end.reply
 
 
-def _is_whole(adapter: Adapter, incoming: WireResponse) -> bool:
-    """Whether a whole answer came although a stream was asked for."""
+def _is_unstreamed(adapter: Adapter, incoming: WireResponse) -> bool:
+    """Whether the answer is not a stream although one was requested."""
     if adapter.format == "ollama":
-        # One line of a stream is a whole answer, and read as such.
+        # One line of a stream is a complete answer, and is read as one.
         return False
     kind = incoming.headers.get("content-type", "")
     is_event = incoming.body.lstrip()[:6].startswith((b"data:", b"event:", b":"))

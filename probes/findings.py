@@ -7,9 +7,9 @@ from probes.messages import JSON
 
 
 class FindingKind(StrEnum):
-    """What was wrong, as a closed set."""
+    """The closed set of finding kinds."""
 
-    # The model answered, and this is what it did.
+    # The model answered, with this fault.
     NO_CALL = "no_call"
     LEAKED_CALL = "leaked_call"
     EXTRA_CALL = "extra_call"
@@ -30,7 +30,7 @@ class FindingKind(StrEnum):
     CHOICE_IGNORED = "choice_ignored"
     DEVIATION = "deviation"
     WIRE_ERROR = "wire_error"
-    # The endpoint refused the request for what it asked.
+    # The endpoint refused the request because of its content.
     NO_TOOLS = "no_tools"
     SCHEMA_REFUSED = "schema_refused"
     FORCED_CHOICE = "forced_choice"
@@ -39,7 +39,7 @@ class FindingKind(StrEnum):
     THINKING_MODE_REFUSED = "thinking_mode_refused"
     ROLE_REFUSED = "role_refused"
     SERVER_PARSE = "server_parse"
-    # The history: found by our own check before a request, or refused by the endpoint after it.
+    # The history: detected by our own check before a request, or refused by the endpoint.
     CLOSURE_MISSING = "closure_missing"
     CLOSURE_ORPHAN = "closure_orphan"
     CLOSURE_DUPLICATE = "closure_duplicate"
@@ -69,7 +69,7 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was wrong; `path` is a JSON path into what it is about."""
+    """One thing that was wrong; `path` is a JSON path to it."""
 
     kind: FindingKind
     message: str

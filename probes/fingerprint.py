@@ -1,7 +1,7 @@
-"""Who answers: facts that explain a change. The chat template's hash is part of the profile key.
+"""Facts about the engine behind an endpoint, which explain changes of its behaviour.
 
-An endpoint is asked for what engines tell about themselves (PROTOCOLS §11). What it does not
-serve is simply not known; nothing here fails a run.
+The hash of the chat template is part of the profile key. An endpoint is asked for what engines
+report about themselves (PROTOCOLS §11). Missing answers leave facts unknown and never fail a run.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from probes.transport import Transport
 
 MAX_FACT = 200
 MAX_BODY = 4 * 1024 * 1024
-# Never changed: the number of tokens it takes tells of another template or tokenizer.
+# Never change it: its number of tokens reveals another template or tokenizer.
 CANARY = "Reply with the word canary. Do not call a tool."
 CANARY_TOOLS = (PROBE_ECHO, PROBE_ADD)
-# The most that `read` sends; only one of them, the canary, costs tokens.
+# Upper bounds of `read_engine`; only one request, the canary, costs tokens.
 MOST_REQUESTS = 6
 MOST_TOKENS = 4000
 
@@ -44,14 +44,14 @@ Facts = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class EngineFacts:
-    """What an endpoint tells about itself beside its answers."""
+    """Facts that an endpoint reports about itself outside of its answers."""
 
     chat_template_hash: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_reply_facts(incoming: WireResponse | None, reply: Reply | None) -> Facts:
-    """What an answer gives away about who made it."""
+    """Facts about the engine in an answer and its headers."""
     facts = {
         "model": reply.model if reply else None,
         "system_fingerprint": reply.fingerprint if reply else None,
@@ -62,11 +62,13 @@ def read_reply_facts(incoming: WireResponse | None, reply: Reply | None) -> Fact
 
 
 async def read_engine(target: Target, transport: Transport) -> EngineFacts:
-    """Ask an endpoint what it is; a handful of requests, all at once."""
+    """Query an endpoint for facts about its engine; a handful of concurrent requests."""
     client = _Client(target, transport)
-    readers = _READERS.get(target.provider, (_models,))
-    answers = await asyncio.gather(*(reader(client) for reader in readers), _canary(client))
-    # What one reader does not know must not blank what another found.
+    readers = _READERS.get(target.provider, (_read_models_hash,))
+    answers = await asyncio.gather(
+        *(reader(client) for reader in readers), _count_canary_tokens(client)
+    )
+    # An empty fact of one reader must not replace the value of another.
     facts = {name: value for answer in answers for name, value in answer.items() if value}
     redactor = Redactor(target.key)
     template = facts.pop("chat_template", "")
@@ -77,13 +79,13 @@ async def read_engine(target: Target, transport: Transport) -> EngineFacts:
 
 
 def merge_facts(engine: EngineFacts, attempts: Iterable[Attempt]) -> dict[str, JSON]:
-    """The facts of an endpoint, its answers' facts among them; several values stand in a list."""
-    seen: dict[str, list[str]] = {name: [value] for name, value in engine.facts.items()}
+    """The facts of an endpoint and of its answers; several values become a list."""
+    merged: dict[str, list[str]] = {name: [value] for name, value in engine.facts.items()}
     for attempt in attempts:
         for name, value in attempt.fingerprint.items():
-            if value not in seen.setdefault(name, []):
-                seen[name].append(value)
-    return {name: values[0] if len(values) == 1 else values for name, values in seen.items()}
+            if value not in merged.setdefault(name, []):
+                merged[name].append(value)
+    return {name: values[0] if len(values) == 1 else values for name, values in merged.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +95,12 @@ class _Client:
 
     @property
     def root(self) -> str:
-        """The base URL without the version it ends in: where engines serve their own pages."""
+        """The base URL without its version segment, where engines serve their own endpoints."""
         base, _, last = self.target.base_url.rpartition("/")
         return base if last in VERSIONS else self.target.base_url
 
     async def json(self, path: str, body: Mapping[str, JSON] | None = None) -> Mapping[str, JSON]:
-        """The object that a path serves, or an empty one."""
+        """The JSON object at a path, or an empty one."""
         headers = adapter_for(self.target.provider).headers(self.target.key)
         data = b"" if body is None else json.dumps(body).encode()
         outgoing = WireRequest(
@@ -116,7 +118,7 @@ class _Client:
         return value if isinstance(value, Mapping) else {}
 
 
-async def _llamacpp(client: _Client) -> Facts:
+async def _read_llamacpp(client: _Client) -> Facts:
     props = await client.json("/props")
     return {
         "chat_template": _text(props, "chat_template"),
@@ -125,7 +127,7 @@ async def _llamacpp(client: _Client) -> Facts:
     }
 
 
-async def _vllm(client: _Client) -> Facts:
+async def _read_vllm(client: _Client) -> Facts:
     version, info = await asyncio.gather(client.json("/version"), client.json("/tokenizer_info"))
     return {
         "engine": _text(version, "version"),
@@ -133,7 +135,7 @@ async def _vllm(client: _Client) -> Facts:
     }
 
 
-async def _sglang(client: _Client) -> Facts:
+async def _read_sglang(client: _Client) -> Facts:
     info = await client.json("/server_info")
     return {
         "engine": _text(info, "version"),
@@ -142,7 +144,7 @@ async def _sglang(client: _Client) -> Facts:
     }
 
 
-async def _ollama(client: _Client) -> Facts:
+async def _read_ollama(client: _Client) -> Facts:
     show, version = await asyncio.gather(
         client.json("/api/show", {"model": client.target.model}), client.json("/api/version")
     )
@@ -158,24 +160,24 @@ async def _ollama(client: _Client) -> Facts:
     }
 
 
-async def _models(client: _Client) -> Facts:
-    """A hash over the list of models: it moves when the host changes what it serves."""
-    listed = await client.json("/v1/models")
-    entries = listed.get("data") or listed.get("models")
+async def _read_models_hash(client: _Client) -> Facts:
+    """A hash of the list of models, which changes with the models that the host serves."""
+    body = await client.json("/v1/models")
+    entries = body.get("data") or body.get("models")
     if not isinstance(entries, list):
         return {}
     names = sorted(_text(entry, "id") or _text(entry, "name") for entry in entries)
     return {"models_hash": _sha256("\n".join(names))[:16]}
 
 
-async def _canary(client: _Client) -> Facts:
+async def _count_canary_tokens(client: _Client) -> Facts:
     target = client.target
     adapter = adapter_for(target.provider)
     dialect = DIALECTS[target.provider]
     builder = QuestionBuilder(target.model, dialect, adapter.format, target.options)
     call = builder.call(start_conversation(CANARY), CANARY_TOOLS)
-    asker = EndpointClient(target, adapter, client.transport, Pacer(1, tries=1))
-    _, answer = await asker.ask(Question(call, "canary"))
+    endpoint_client = EndpointClient(target, adapter, client.transport, Pacer(1, tries=1))
+    _, answer = await endpoint_client.ask(Question(call, "canary"))
     if not isinstance(answer, Answer) or answer.reply is None:
         return {}
     tokens = answer.reply.usage.input_tokens
@@ -183,10 +185,10 @@ async def _canary(client: _Client) -> Facts:
 
 
 _Reader = Callable[[_Client], Awaitable[Facts]]
-# Hosted vendors serve a list of models and nothing of their engine.
+# Hosted vendors serve a list of models and nothing about their engine.
 _READERS: Mapping[Provider, tuple[_Reader, ...]] = {
-    Provider.OPENAI: (_llamacpp, _vllm, _sglang, _models),
-    Provider.OLLAMA: (_ollama,),
+    Provider.OPENAI: (_read_llamacpp, _read_vllm, _read_sglang, _read_models_hash),
+    Provider.OLLAMA: (_read_ollama,),
 }
 
 

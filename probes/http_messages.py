@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class WireRequest:
-    """One HTTP request, complete, before it is sent."""
+    """One complete HTTP request before it is sent."""
 
     method: str
     url: str
@@ -16,7 +16,7 @@ class WireRequest:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Bytes as one network read gave them, and when: milliseconds since the request began."""
+    """Bytes of one network read, and its time in milliseconds since the request began."""
 
     ms: int
     data: bytes
@@ -24,7 +24,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class WireResponse:
-    """What came back, whole or as far as it got. Header names are lower case."""
+    """A response, complete or as far as it arrived. Header names are lower case."""
 
     status: int
     headers: Mapping[str, str] = field(default_factory=dict)

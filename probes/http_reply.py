@@ -26,25 +26,25 @@ _REJECTIONS = {401: "rejected the API key", 403: "forbids access"}
 
 
 def read_http_reply(adapter: Adapter, incoming: WireResponse) -> Reply:
-    """The reply that an answer carries; raises the ProbesError that it amounts to otherwise."""
+    """Read the reply from a response, or raise the ProbesError that it means."""
     status = incoming.status
     if 300 <= status < 400:
-        place = incoming.headers.get("location", "nowhere")
-        message = f"The endpoint redirects us ({status}), which is not followed, to {place}"
+        location = incoming.headers.get("location", "nowhere")
+        message = f"The endpoint redirects us ({status}), which is not followed, to {location}"
         raise Redirected(status, message, received=incoming)
     if status >= 400:
-        raise _error(incoming, _error_body(adapter, incoming))
+        raise _as_provider_error(incoming, _error_body(adapter, incoming))
     parsed = _parse(incoming)
     if parsed.error is not None:
-        raise NotJSON(status, _what_instead(incoming, parsed.error), received=incoming)
-    error = _said(adapter, parsed.value)
+        raise NotJSON(status, _not_json_message(incoming, parsed.error), received=incoming)
+    error = _read_error(adapter, parsed.value)
     if error is not None:
-        raise _error(incoming, error)
+        raise _as_provider_error(incoming, error)
     return adapter.read_reply(parsed.value)
 
 
 def retry_after(incoming: WireResponse) -> float | None:
-    """The seconds that an answer asks us to wait, where it says."""
+    """The seconds to wait that the response asks for, if any."""
     try:
         seconds = float(incoming.headers.get("retry-after", ""))
     except ValueError:
@@ -52,7 +52,7 @@ def retry_after(incoming: WireResponse) -> float | None:
     return min(max(seconds, 0), MAX_RETRY_AFTER_S) if math.isfinite(seconds) else None
 
 
-def _error(incoming: WireResponse, error: ErrorBody) -> ProviderError:
+def _as_provider_error(incoming: WireResponse, error: ErrorBody) -> ProviderError:
     status = incoming.status
     detail = f"({status}): {error.message}" if error.message else f"({status})."
     request_id = incoming.headers.get("x-request-id") or incoming.headers.get("request-id")
@@ -86,7 +86,7 @@ def _parse(incoming: WireResponse) -> ParsedJson:
     return parse_json(text, max_bytes=len(body))
 
 
-def _what_instead(incoming: WireResponse, error: str) -> str:
+def _not_json_message(incoming: WireResponse, error: str) -> str:
     body = incoming.body.lstrip()
     if not body:
         return "The endpoint answered with an empty body."
@@ -98,15 +98,15 @@ def _what_instead(incoming: WireResponse, error: str) -> str:
 def _error_body(adapter: Adapter, incoming: WireResponse) -> ErrorBody:
     parsed = _parse(incoming)
     if parsed.error is None:
-        return _said(adapter, parsed.value) or ErrorBody("")
+        return _read_error(adapter, parsed.value) or ErrorBody("")
     if "text/plain" in incoming.headers.get("content-type", ""):
         return ErrorBody(incoming.body[:MAX_PLAIN_ERROR].decode("utf-8", "replace"))
     return ErrorBody("")
 
 
-def _said(adapter: Adapter, body: JSON) -> ErrorBody | None:
+def _read_error(adapter: Adapter, body: JSON) -> ErrorBody | None:
     if (inside := error_inside(body)) is not None:
         return inside
     error = adapter.read_error(body)
-    # A relay's own sentence says less than the vendor's error that it carries along.
+    # A relay's own message says less than the vendor's error that it includes.
     return None if error is None else relayed_error(body) or error

@@ -1,4 +1,4 @@
-"""What is lost when a value is written in a format that cannot carry it: decided here, once."""
+"""What a value loses when it is written in a format that cannot carry it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class LossKind(StrEnum):
-    """The rows of the loss table. Every adapter reports by these and no other words."""
+    """The rows of the loss table, shared by all adapters."""
 
     ERROR_FLAG = "error_flag"  # is_error has no field; the text is prefixed instead
     RESULT_BLOCKS = "result_blocks"  # a result of several blocks is flattened to text
@@ -25,7 +25,7 @@ class LossKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """One thing that the target format cannot carry, and where it stood."""
+    """One thing that the target format cannot carry, and its path."""
 
     kind: LossKind
     path: str

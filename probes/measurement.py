@@ -1,4 +1,4 @@
-"""A whole measurement: the suite, and more samples where it stays unclear, within its bounds."""
+"""A whole measurement: the suite, and more samples where verdicts differ, within its limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DEADLINE_S = 900.0
 
 @dataclass(frozen=True, slots=True)
 class MeasurementPlan:
-    """What to ask. `max_requests` bounds what is added to the first round."""
+    """What to run. `max_requests` limits the rounds after the first."""
 
     suite: str = "full"
     samples: int | None = None
@@ -36,7 +36,7 @@ class MeasurementPlan:
 
     @property
     def room(self) -> int:
-        """How many requests there may be in all; twice the first round unless told otherwise."""
+        """The request limit over all rounds; by default twice the first round."""
         return self.max_requests or 2 * estimate_price(self.trials).requests
 
 
@@ -48,8 +48,8 @@ async def measure_endpoint(
     transport: Transport | None = None,
     dialect: Dialect | None = None,
 ) -> AsyncGenerator[Attempt, None]:
-    """Every attempt as it completes; what the deadline cuts off comes as void."""
-    made: list[Attempt] = []
+    """Yield every attempt as it completes; attempts cut off by the deadline are void."""
+    completed: list[Attempt] = []
     trials = plan.trials
     end = asyncio.get_running_loop().time() + plan.deadline_s
     for _ in range(ROUNDS):
@@ -62,24 +62,28 @@ async def measure_endpoint(
                     async with asyncio.timeout_at(end):
                         attempt = await anext(attempts, None)
                 except TimeoutError:
-                    done = {(attempt.probe, attempt.trial) for attempt in made}
+                    done = {(attempt.probe, attempt.trial) for attempt in completed}
                     for late in _cut_off_attempts(trials, done, _cut_off_message(plan, transport)):
                         yield late
                     return
                 if attempt is None:
                     break
-                made.append(attempt)
+                completed.append(attempt)
                 yield attempt
-        spent = sum(attempt.evidence.requests for attempt in made)
-        trials = further_trials(made, plan.room - spent)
+        spent = sum(attempt.evidence.requests for attempt in completed)
+        trials = further_trials(completed, plan.room - spent)
         if not trials:
             return
 
 
 def _cut_off_message(plan: MeasurementPlan, transport: Transport | None) -> str:
     message = f"The run was not complete within {plan.deadline_s:g} s."
-    limited = transport.statuses[429] if transport else 0
-    return f"{message} The endpoint said slow down (429) {limited} times." if limited else message
+    rate_limited = transport.statuses[429] if transport else 0
+    return (
+        f"{message} The endpoint said slow down (429) {rate_limited} times."
+        if rate_limited
+        else message
+    )
 
 
 def _cut_off_attempts(

@@ -17,7 +17,7 @@ Extra: TypeAlias = Mapping[str, JSON]
 
 
 class Role(StrEnum):
-    """Who speaks in a turn. A system turn may stand anywhere; results stand in tool turns."""
+    """The author of a turn. A system turn can be anywhere; results are in tool turns."""
 
     SYSTEM = "system"
     USER = "user"
@@ -26,7 +26,7 @@ class Role(StrEnum):
 
 
 class Stop(StrEnum):
-    """Why the model stopped, in our words; the vendor's word stays in `Reply.stop_raw`."""
+    """Why the model stopped, normalised; the vendor's word is in `Reply.stop_raw`."""
 
     END = "end"
     TOOL_CALLS = "tool_calls"
@@ -39,7 +39,7 @@ class Stop(StrEnum):
 
 
 class Breakage(StrEnum):
-    """Why a call is not handed out; every value is also a `FindingKind`."""
+    """Why a call is not executable; every value is also a `FindingKind`."""
 
     INVALID_JSON = "invalid_json"
     NOT_AN_OBJECT = "not_an_object"
@@ -58,7 +58,7 @@ class Location(StrEnum):
 
 
 class ReasoningKind(StrEnum):
-    """The shape in which a vendor gave its reasoning, and in which alone it may be given back."""
+    """The form in which a vendor sent its reasoning, which is the only form it accepts back."""
 
     FIELD = "field"  # a string beside the content: reasoning_content, reasoning, thinking
     DETAILS = "details"  # the reasoning_details array
@@ -70,7 +70,7 @@ class ReasoningKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ToolSpec:
-    """A tool as it is offered to the model. `schema` None: declared without parameters."""
+    """A tool as offered to the model. `schema` None: declared without parameters."""
 
     name: str
     description: str
@@ -81,10 +81,10 @@ class ToolSpec:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call that was read whole; `raw` is its argument text as received.
+    """A call that was read completely; `raw` is its argument text as received.
 
-    `format` says how it arrived: a wire format, or the text parser that found it. `repairs` names
-    every change that was needed to read it, in order; empty means it was right as it came.
+    `format` is the wire format, or the text parser that found the call. `repairs` names every
+    change that reading it needed, in order; empty means that it was valid as received.
     """
 
     id: str
@@ -99,7 +99,7 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class BrokenCall:
-    """A call that was begun but is not to be executed, and why."""
+    """A call that must not be executed, and why."""
 
     raw: str
     error: str
@@ -124,7 +124,7 @@ class BrokenCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What running a call gave. `blocks` keeps content that was more than one text, verbatim."""
+    """The result of a call. `blocks` keeps content of more than one text, verbatim."""
 
     call_id: str
     content: str
@@ -146,8 +146,8 @@ class Text:
 class Reasoning:
     """Reasoning exactly as received.
 
-    `text` is for people and may be empty; `raw` is what goes back: the field's name for FIELD, the
-    array for DETAILS, the whole block, item or part for the others.
+    `text` is for people and may be empty; `raw` is sent back: the field's name for FIELD, the array
+    for DETAILS, the whole block, item or part for the others.
     """
 
     text: str
@@ -157,7 +157,7 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A block we do not interpret (image, document, server tool), kept for its own format."""
+    """A block that is not interpreted (image, document, server tool), kept for its own format."""
 
     format: str
     raw: JSON
@@ -170,8 +170,8 @@ Part: TypeAlias = Text | Reasoning | ToolCall | BrokenCall | ToolResult | Opaque
 class Turn:
     """One message of a conversation, its parts in order.
 
-    `origin` names who produced an assistant turn (a profile key's digest, or any name the caller
-    chooses): signatures and ids of another origin are foreign. "" is unknown.
+    `origin` names the producer of an assistant turn (a profile key's digest, or any name that the
+    caller chooses): signatures and ids of another origin are foreign. "" is unknown.
     """
 
     role: Role
@@ -203,10 +203,10 @@ REQUIRED = ToolChoice("required")
 
 @dataclass(frozen=True, slots=True)
 class ModelCall:
-    """One question to a model, in no vendor's format.
+    """One request to a model, in no vendor's format.
 
-    `options` are request fields of the format it is written in, as they are; `extra` are fields
-    that were read from another format's request and mean nothing here.
+    `options` are request fields of the target format, sent as they are; `extra` are fields that
+    were read from a request in another format and have no meaning here.
     """
 
     model: str
@@ -222,7 +222,7 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the endpoint counted them; None where it did not say."""
+    """Tokens as counted by the endpoint; None if not reported."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -235,7 +235,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """A place where the answer bends its own format but could still be read."""
+    """A place where the answer violates its format but could still be read."""
 
     name: str
     path: str
@@ -243,7 +243,7 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the model answered: parts in the order received, and the answer's own facts."""
+    """The model's answer: its parts in the order received, and its metadata."""
 
     parts: tuple[Part, ...]
     stop: Stop
@@ -258,13 +258,13 @@ class Reply:
 
     @property
     def text(self) -> str | None:
-        """The visible text, or None where there is none. "" and None differ."""
+        """The visible text, or None if there is none. "" and None differ."""
         texts = [part.text for part in self.parts if isinstance(part, Text)]
         return "".join(texts) if texts else None
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        """The calls that were read whole."""
+        """The calls that were read completely."""
         return tuple(part for part in self.parts if isinstance(part, ToolCall))
 
     @property
@@ -274,10 +274,10 @@ class Reply:
 
     @property
     def reasoning(self) -> str | None:
-        """The reasoning text, or None where there is none."""
+        """The reasoning text, or None if there is none."""
         texts = [part.text for part in self.parts if isinstance(part, Reasoning)]
         return "".join(texts) if texts else None
 
     def as_turn(self, origin: str = "") -> Turn:
-        """The answer as the assistant turn that goes into the history."""
+        """The answer as an assistant turn of the history."""
         return Turn(Role.ASSISTANT, self.parts, origin)

@@ -13,7 +13,7 @@ __all__ = ["Attempt", "Evidence", "Finding", "FindingKind", "Metric", "Outcome",
 
 
 class Outcome(StrEnum):
-    """What an attempt came to; void is no verdict and never counts in a rate."""
+    """The outcome of an attempt; void is no verdict and never counts in a rate."""
 
     PASS = "pass"  # noqa: S105
     FAIL = "fail"
@@ -21,7 +21,7 @@ class Outcome(StrEnum):
 
 
 class Metric(StrEnum):
-    """The rates that trials are counted in; the first seven are watched for degradation."""
+    """The rates that trials count towards; the first seven are watched for degradation."""
 
     PARSE_SUCCESS = "parse_success"
     SCHEMA_FAILURE = "schema_failure"
@@ -38,10 +38,10 @@ class Metric(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One trial of one metric: did it go well?
+    """One trial of one metric, good or bad.
 
-    `parser` names the text format in which a call came that was not on the wire: bad, unless the
-    endpoint's calls always come that way.
+    `parser` names the text format of a call that was not on the wire: bad, unless the endpoint's
+    calls always come that way.
     """
 
     metric: Metric
@@ -55,7 +55,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One try of one probe, with everything that is known about it. Holds no secret."""
+    """One trial of one probe, with everything that is known about it. Holds no secret."""
 
     probe: str
     trial: int
@@ -72,7 +72,7 @@ class Attempt:
     facts: Mapping[str, JSON] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, JSON]:
-        """The attempt as plain JSON values, inert and redacted."""
+        """The attempt as plain JSON values, redacted."""
         return {
             "probe": self.probe,
             "trial": self.trial,

@@ -1,7 +1,7 @@
-"""How fast an endpoint is asked: so many requests at once, and a rest for all after a 429.
+"""Limits the requests to one endpoint: concurrency, and a pause for all after a 429.
 
-An endpoint that lets nobody in is not asked on: a suite's worth of refusals tells nothing more
-than the first few.
+After a few rejections and no answer the endpoint is given up: more rejections would show nothing
+new.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from probes.http_messages import WireResponse
 from probes.http_reply import retry_after
 
 DEFAULT_REST_S = 1.0
-LONGEST_REST_S = 30.0
+MAX_REST_S = 30.0
 MAX_TRIES = 4
-# So many questions turned away at the door, and none answered: the rest is not asked.
-ENOUGH = 3
-_AT_THE_DOOR = (AuthRejected, ConnectFailed, RateLimited)
+# After this many rejections without any answer, the endpoint is given up.
+MAX_REJECTIONS = 3
+_REJECTION_ERRORS = (AuthRejected, ConnectFailed, RateLimited)
 
 
 class Pacer:
@@ -28,23 +28,23 @@ class Pacer:
         self._slots = asyncio.Semaphore(at_once)
         self._tries = tries
         self._resume_at = 0.0
-        self._turned_away = 0
+        self._rejections = 0
         self._was_answered = False
         self.given_up: ProbesError | None = None
 
-    def note(self, trouble: ProbesError | None) -> None:
-        """Note how a question ended; `trouble` is None where it was answered."""
-        if trouble is None:
+    def record_outcome(self, error: ProbesError | None) -> None:
+        """Record how a question ended; `error` is None if it was answered."""
+        if error is None:
             self._was_answered = True
-        elif isinstance(trouble, _AT_THE_DOOR) and not self._was_answered:
-            self._turned_away += 1
-            if self._turned_away >= ENOUGH:
-                self.given_up = trouble
+        elif isinstance(error, _REJECTION_ERRORS) and not self._was_answered:
+            self._rejections += 1
+            if self._rejections >= MAX_REJECTIONS:
+                self.given_up = error
 
     async def send(self, send: Callable[[], Awaitable[WireResponse]]) -> WireResponse:
-        """Send when there is room; where the endpoint says slow down, all wait and this repeats.
+        """Send when a slot is free; after a 429 all requests pause, and this one is repeated.
 
-        Raises the trouble that made us give up, where that has happened before its turn came.
+        Raises the error that made us give up, if that happened before its turn.
         """
         for tries in range(1, self._tries + 1):
             async with self._slots:
@@ -56,8 +56,8 @@ class Pacer:
                 break
             wait_s = retry_after(incoming)
             rest = DEFAULT_REST_S * 2 ** (tries - 1) if wait_s is None else wait_s
-            if rest > LONGEST_REST_S:
-                # Nobody waits for hours inside a run; the attempt is void and says so.
+            if rest > MAX_REST_S:
+                # A run cannot wait for hours; the attempt is void, with the reason.
                 break
             now = asyncio.get_running_loop().time()
             self._resume_at = max(self._resume_at, now + rest)
@@ -65,5 +65,5 @@ class Pacer:
 
     async def _rest(self) -> None:
         loop = asyncio.get_running_loop()
-        while (left := self._resume_at - loop.time()) > 0:
-            await asyncio.sleep(left)
+        while (remaining := self._resume_at - loop.time()) > 0:
+            await asyncio.sleep(remaining)

@@ -1,4 +1,4 @@
-"""One exchange of a transcript: what was asked, the bytes that came back, what was read in them."""
+"""One exchange of a transcript: the request, the bytes of the answer, and what was read in them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from probes.suite.base import Answer
 
 @dataclass(frozen=True, slots=True)
 class RecordedExchange:
-    """An exchange; without an answer that is all there, `incoming` is None.
+    """An exchange; `incoming` is None if the answer is incomplete.
 
-    `read` is what reading the answer gave, in short. It is null where nobody read it.
+    `read` summarises the parsed answer. It is null if the answer was not parsed.
     """
 
     label: str
@@ -43,20 +43,20 @@ class RecordedExchange:
 
 
 def from_evidence(exchange: JSON) -> RecordedExchange:
-    """The exchange that stands in an attempt's evidence, without times and what we read then."""
+    """The exchange of an attempt's evidence, without times and parsed values."""
     entry = _mapping(exchange)
     request, reply = _mapping(entry.get("request")), entry.get("reply")
     try:
         body: JSON = json.loads(str(request.get("body")))
     except ValueError:
         body = None
-    whole = body is not None and isinstance(reply, Mapping) and not reply.get("truncated")
-    incoming = _incoming(_mapping(reply)) if whole else None
+    is_complete = body is not None and isinstance(reply, Mapping) and not reply.get("truncated")
+    incoming = _incoming(_mapping(reply)) if is_complete else None
     return RecordedExchange(str(entry.get("label")), str(request.get("url", "")), body, incoming)
 
 
 def from_json(data: JSON) -> RecordedExchange:
-    """What `as_json` wrote; raises TargetError where it is not that, or was changed since."""
+    """Read what `as_json` wrote; raises TargetError if it is invalid or was changed since."""
     entry = _mapping(data)
     reply = entry.get("reply")
     recorded = RecordedExchange(
@@ -74,22 +74,22 @@ def from_json(data: JSON) -> RecordedExchange:
 
 
 def summarise_reading(answer: Answer | ProbesError) -> JSON:
-    """What reading an answer came to, so that two readings can be compared."""
+    """Summarise a parsed answer, so that two readings can be compared."""
     if isinstance(answer, ProbesError):
         return {"error": type(answer).__name__}
     if isinstance(answer.refusal, Refused):
         return {"refused": str(answer.refusal.kind)}
     assert answer.reply is not None
-    return as_plain_json(_reply_in_short(answer.reply))
+    return as_plain_json(_reply_summary(answer.reply))
 
 
 def as_plain_json(value: JSON) -> JSON:
-    """The value as JSON would give it back."""
+    """The value after a round trip through JSON."""
     copy: JSON = json.loads(json.dumps(value))
     return copy
 
 
-def _reply_in_short(reply: Reply) -> JSON:
+def _reply_summary(reply: Reply) -> JSON:
     return {
         "text": reply.text,
         "reasoning": reply.reasoning,
@@ -131,12 +131,12 @@ def _incoming(reply: Mapping[str, JSON]) -> WireResponse:
     status, headers, chunks = reply.get("status"), reply.get("headers"), reply.get("chunks")
     if not isinstance(status, int) or not isinstance(chunks, list):
         raise TargetError("An answer of the transcript has no status or no bytes.")
-    named = {str(name): str(value) for name, value in _mapping(headers).items()}
-    return WireResponse(status, named, tuple(Chunk(0, _data(chunk)) for chunk in chunks))
+    header_values = {str(name): str(value) for name, value in _mapping(headers).items()}
+    return WireResponse(status, header_values, tuple(Chunk(0, _data(chunk)) for chunk in chunks))
 
 
 def _data(chunk: JSON) -> bytes:
-    """The bytes of a chunk, as evidence or as a transcript writes it."""
+    """The bytes of a chunk, as written in evidence or in a transcript."""
     if isinstance(chunk, Mapping) and "base64" in chunk:
         try:
             return base64.b64decode(str(chunk["base64"]), validate=True)

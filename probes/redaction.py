@@ -12,16 +12,16 @@ from probes.messages import JSON
 from probes.secret import Secret
 
 MARK = "[redacted]"
-# A cut answer may end inside the secret; a shorter piece than this tells nothing.
+# A cut answer may end inside the secret; a shorter piece than this reveals nothing.
 _MIN_TAIL = 6
 # The stable middle of a base64 text; a shorter one would match by chance.
 _MIN_CORE = 8
 
 
 class Redactor:
-    """Replaces every spelling of a secret, and makes text safe to store and show.
+    """Replaces every spelling of a secret, and makes text safe to store and display.
 
-    An endpoint may echo our Authorization header anywhere: body, header, redirect, error text.
+    An endpoint may echo the Authorization header anywhere: body, header, redirect, error text.
     """
 
     def __init__(self, secret: Secret | None) -> None:
@@ -29,7 +29,7 @@ class Redactor:
         self._forms = sorted(_forms(value), key=len, reverse=True) if value else []
 
     def text(self, text: str) -> str:
-        """The text without the secret, NUL and lone surrogates, none of which a table can hold."""
+        """The text without the secret, NUL and lone surrogates, which no database text can hold."""
         data = without_surrogates(text).replace("\0", "␀").encode("utf-8")
         return self.data(data).decode("utf-8", "replace")
 
@@ -38,9 +38,9 @@ class Redactor:
         return self.chunks([data])[0]
 
     def chunks(self, chunks: Sequence[bytes]) -> list[bytes]:
-        """The same chunks without the secret, also where it runs over their borders.
+        """The same chunks without the secret, also where it spans several.
 
-        The mark stands in the chunk in which the secret began.
+        The mark is in the chunk in which the secret begins.
         """
         joined = b"".join(chunks)
         spans = _merge(self._spans(joined))
@@ -94,7 +94,7 @@ def _forms(value: str) -> set[bytes]:
         quote_plus(value),
     }
     spellings |= {_lower_escapes(text) for text in spellings if "%" in text}
-    # The arguments of a call are JSON inside JSON, and an echo of them may be so once more.
+    # The arguments of a call are JSON inside JSON, and an echo may nest them once more.
     for _ in range(2):
         spellings |= {json.dumps(text)[1:-1] for text in spellings}
     raw = {text.encode("utf-8", "replace") for text in spellings}
@@ -115,16 +115,16 @@ def _base64_forms(data: bytes) -> set[bytes]:
 
 
 def _base64_core(data: bytes, offset: int) -> bytes:
-    """The part of a base64 text that the data alone decides when `offset` bytes stand before it."""
+    """The part of a base64 text that depends on the data alone after `offset` other bytes."""
     encoded = base64.b64encode(b"\0" * offset + data).rstrip(b"=")
     first = (0, 2, 3)[offset]
-    # The last character also carries bits of whatever follows.
+    # The last character also has bits of the following data.
     last = len(encoded) if (offset + len(data)) % 3 == 0 else len(encoded) - 1
     return encoded[first:last]
 
 
 def _tail(data: bytes, form: bytes) -> int:
-    """How many bytes at the end of the data are the beginning of the form."""
+    """How many bytes at the end of the data are the start of the form."""
     if form[:_MIN_TAIL] not in data[-len(form) :]:
         return 0
     for length in range(min(len(form) - 1, len(data)), _MIN_TAIL - 1, -1):
@@ -147,12 +147,12 @@ def _cut(data: bytes, start: int, end: int, spans: list[tuple[int, int]]) -> byt
     pieces: list[bytes] = []
     at = start
     first = bisect_right(spans, start, key=lambda span: span[1])
-    for left, right in islice(spans, first, None):
-        if left >= end:
+    for span_start, span_end in islice(spans, first, None):
+        if span_start >= end:
             break
-        pieces.append(data[at : max(at, left)])
-        if left >= start:
+        pieces.append(data[at : max(at, span_start)])
+        if span_start >= start:
             pieces.append(MARK.encode())
-        at = min(right, end)
+        at = min(span_end, end)
     pieces.append(data[at:end])
     return b"".join(pieces)

@@ -1,4 +1,4 @@
-"""The vendor's own error inside what a relay made of it."""
+"""The vendor's own error inside the error of a relay."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from probes.strict_json import parse_json
 
 MAX_MESSAGE = 16_000
 MAX_LEVELS = 4
-# A relay's prefix is short; further in, the same words are the vendor's.
+# A relay's prefix is short; later in the text the same words are the vendor's.
 MAX_PREFIX = 300
 
 
 @dataclass(frozen=True, slots=True)
 class ErrorLayer:
-    """One wrapping of an error; `status` where the wrapping names the inner one."""
+    """One layer of a wrapped error; `status` if the layer names that of the inner error."""
 
     message: str
     code: str = ""
@@ -26,15 +26,15 @@ class ErrorLayer:
 
 
 def error_layers(error: ErrorBody) -> list[ErrorLayer]:
-    """The error as it came and what is wrapped in it, innermost last."""
+    """The error as received and the errors wrapped in it, innermost last."""
     layers = [ErrorLayer(error.message[:MAX_MESSAGE], error.code)]
-    while len(layers) < MAX_LEVELS and (inner := _inside(layers[-1].message)) is not None:
+    while len(layers) < MAX_LEVELS and (inner := _unwrap(layers[-1].message)) is not None:
         layers.append(inner)
     return layers
 
 
 def error_inside(body: JSON) -> ErrorBody | None:
-    """The error that MiniMax puts into the `base_resp` of a 200. Never raises."""
+    """The error in the `base_resp` of a MiniMax 200. Never raises."""
     match body:
         case {"base_resp": {"status_code": int(code), "status_msg": str(text)}} if code != 0:
             return ErrorBody(text[:MAX_MESSAGE], str(code))
@@ -43,27 +43,27 @@ def error_inside(body: JSON) -> ErrorBody | None:
 
 
 def relayed_error(body: JSON) -> ErrorBody | None:
-    """The vendor's error that a relay carries beside its own sentence. Never raises."""
+    """The vendor's error that a relay includes beside its own message. Never raises."""
     match body:
-        case {"error": {"message": str(said), "metadata": {"raw": raw}} as error} if raw:
-            return ErrorBody(f"{said}: {_text(raw)}"[:MAX_MESSAGE], _code(error))
-        case {"message": str(said), "metadata": {"raw": raw}} if raw:
-            return ErrorBody(f"{said}: {_text(raw)}"[:MAX_MESSAGE], _code(body))
+        case {"error": {"message": str(message), "metadata": {"raw": raw}} as error} if raw:
+            return ErrorBody(f"{message}: {_text(raw)}"[:MAX_MESSAGE], _code(error))
+        case {"message": str(message), "metadata": {"raw": raw}} if raw:
+            return ErrorBody(f"{message}: {_text(raw)}"[:MAX_MESSAGE], _code(body))
         case _:
             return None
 
 
-def _inside(message: str) -> ErrorLayer | None:
-    for look in (_embedded, _bracketed, _named, _exception):
-        if (inner := look(message)) is not None and inner.message != message:
+def _unwrap(message: str) -> ErrorLayer | None:
+    for unwrap in (_embedded, _bracketed, _named, _exception):
+        if (inner := unwrap(message)) is not None and inner.message != message:
             return inner
     return None
 
 
 def _embedded(message: str) -> ErrorLayer | None:
-    """JSON from the first brace to the last, whatever stands around it."""
+    """JSON from the first brace to the last, whatever surrounds it."""
     start, end = message.find("{"), message.rfind("}")
-    # What a server could not parse is the model's text, not a vendor's error.
+    # The text after raw= is the model's output, not a vendor's error.
     if not 0 <= start < end or "raw='" in message[:start]:
         return None
     parsed = parse_json(message[start : end + 1], max_bytes=4 * MAX_MESSAGE)
@@ -77,8 +77,8 @@ def _embedded(message: str) -> ErrorLayer | None:
 
 
 def _body_error(body: JSON) -> ErrorBody | None:
-    if (hidden := error_inside(body) or relayed_error(body)) is not None:
-        return hidden
+    if (nested := error_inside(body) or relayed_error(body)) is not None:
+        return nested
     match body:
         case {"error": {"message": str(message)} as error}:
             return ErrorBody(message, _code(error))

@@ -1,4 +1,4 @@
-"""Runs the scripts of a suite against an endpoint, all at once as far as it allows."""
+"""Runs the scripts of a suite against an endpoint, concurrently within its limit."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ async def run_trials(  # noqa: PLR0913 - keyword-only, and each has a good defau
     dialect: Dialect | None = None,
     probes: Mapping[str, Probe] = PROBES,
 ) -> AsyncGenerator[Attempt, None]:
-    """Try every trial and yield one attempt for each, as they complete.
+    """Run every trial and yield one attempt for each, as they complete.
 
-    Up to `target.max_concurrency` requests are in flight. Close the iterator early
-    (`contextlib.aclosing`) and what is in flight is cancelled. A transport that is given stays
-    open. `dialect` is what was measured before; without it the provider's is the guess.
+    Up to `target.max_concurrency` requests are in flight. Closing the iterator early
+    (`contextlib.aclosing`) cancels them. A transport that the caller passes stays open. `dialect`
+    is the measured dialect; the provider's is the default.
     """
     planned = tuple(trials)
     unknown = [trial.probe for trial in planned if trial.probe not in probes]
@@ -54,16 +54,16 @@ async def run_trials(  # noqa: PLR0913 - keyword-only, and each has a good defau
         if transport is None:
             transport = await stack.enter_async_context(Transport(target.limits))
         adapter = adapter_for(target.provider)
-        asker = EndpointClient(target, adapter, transport, Pacer(target.max_concurrency))
+        client = EndpointClient(target, adapter, transport, Pacer(target.max_concurrency))
         dialect = dialect or DIALECTS[target.provider]
         builder = QuestionBuilder(target.model, dialect, adapter.format, target.options)
         tasks = [
-            asyncio.create_task(_attempt(asker, builder, probes[trial.probe], trial, seed))
+            asyncio.create_task(_run_trial(client, builder, probes[trial.probe], trial, seed))
             for trial in planned
         ]
         try:
-            for done in asyncio.as_completed(tasks):
-                yield await done
+            for finished in asyncio.as_completed(tasks):
+                yield await finished
         finally:
             for task in tasks:
                 task.cancel()
@@ -72,37 +72,37 @@ async def run_trials(  # noqa: PLR0913 - keyword-only, and each has a good defau
 
 @dataclass
 class _ScriptRun:
-    """One script on its way, and what it exchanged so far."""
+    """One running script, and its exchanges so far."""
 
-    asker: EndpointClient
+    client: EndpointClient
     exchanges: list[Exchange] = field(default_factory=list)
     waited_s: float = 0
 
-    async def judged(
+    async def run(
         self, probe: Probe, builder: QuestionBuilder, seed: str | int, trial: int
     ) -> Judgement:
-        drawn = probe.draw(rng_for(seed, probe.name, trial))
-        script = probe.script(drawn, builder)
+        values = probe.draw(rng_for(seed, probe.name, trial))
+        script = probe.script(values, builder)
         try:
             questions = next(script)
             while True:
                 questions = script.send(await self._ask(questions))
         except StopIteration as stop:
-            judged: Judgement = stop.value
-            return judged
+            judgement: Judgement = stop.value
+            return judgement
         except ProbesError as exc:
             first = len(self.exchanges) <= 1
-            return judge_error(exc, probe.owes if first else ())
+            return judge_error(exc, probe.refusal_metrics if first else ())
         finally:
             script.close()
 
     async def _ask(self, questions: Sequence[Question]) -> list[Answer]:
-        """The answers to questions asked at the same time; raises the first trouble on the way."""
-        results = await asyncio.gather(*(self.asker.ask(question) for question in questions))
+        """The answers to questions sent at the same time; raises the first error."""
+        results = await asyncio.gather(*(self.client.ask(question) for question in questions))
         self.exchanges += [exchange for exchange, _ in results]
         self.waited_s += max(exchange.took_s for exchange, _ in results)
-        if self.waited_s > (limit := self.asker.target.limits.attempt_s):
-            # Waiting for a slot is our own doing and does not count.
+        if self.waited_s > (limit := self.client.target.limits.attempt_s):
+            # The wait for a slot is our own and does not count.
             message = f"The answers of the attempt took longer than {limit:g} s together."
             raise TimedOut(message, Phase.TOTAL)
         answers: list[Answer] = []
@@ -113,36 +113,38 @@ class _ScriptRun:
         return answers
 
 
-async def _attempt(
-    asker: EndpointClient, builder: QuestionBuilder, probe: Probe, trial: Trial, seed: str | int
+async def _run_trial(
+    client: EndpointClient, builder: QuestionBuilder, probe: Probe, trial: Trial, seed: str | int
 ) -> Attempt:
     started_at = datetime.now(UTC)
-    walk = _ScriptRun(asker)
-    judged = await walk.judged(probe, builder, seed, trial.trial)
-    return _attempt_from(trial, started_at, walk.exchanges, judged, Redactor(asker.target.key))
+    script_run = _ScriptRun(client)
+    judgement = await script_run.run(probe, builder, seed, trial.trial)
+    return _build_attempt(
+        trial, started_at, script_run.exchanges, judgement, Redactor(client.target.key)
+    )
 
 
-def _attempt_from(
+def _build_attempt(
     trial: Trial,
     started_at: datetime,
     exchanges: Sequence[Exchange],
-    judged: Judgement,
+    judgement: Judgement,
     redactor: Redactor,
 ) -> Attempt:
     findings = tuple(
-        _redact_finding(finding, redactor) for finding in judged.findings[:MAX_FINDINGS]
+        _redact_finding(finding, redactor) for finding in judgement.findings[:MAX_FINDINGS]
     )
     first = next((e.incoming for e in exchanges if e.incoming), None)
     last = next((e.incoming for e in reversed(exchanges) if e.incoming), None)
     replies = [exchange.reply for exchange in exchanges if exchange.reply]
     facts = fingerprint.read_reply_facts(first, replies[0] if replies else None)
-    available = Verdict(Metric.AVAILABILITY, judged.reached)
+    available = Verdict(Metric.AVAILABILITY, judgement.reached)
     return Attempt(
         probe=trial.probe,
         trial=trial.trial,
-        outcome=judged.outcome,
+        outcome=judgement.outcome,
         findings=findings,
-        verdicts=(*judged.verdicts, available),
+        verdicts=(*judgement.verdicts, available),
         evidence=record_evidence(exchanges, findings, redactor),
         started_at=started_at,
         http_status=last.status if last else None,
@@ -150,12 +152,12 @@ def _attempt_from(
         first_byte_ms=first.first_byte_ms if first else None,
         usage=_total_usage([reply.usage for reply in replies]),
         fingerprint={name: redactor.text(fact)[:MAX_FACT] for name, fact in facts.items()},
-        facts=judged.facts,
+        facts=judgement.facts,
     )
 
 
 def _total_usage(usages: Sequence[Usage]) -> Usage:
-    """What all exchanges used together; None where none of them said."""
+    """The usage of all exchanges together; None if none of them reported it."""
 
     def total(counts: list[int | None]) -> int | None:
         known = [count for count in counts if count is not None]
@@ -170,6 +172,6 @@ def _total_usage(usages: Sequence[Usage]) -> Usage:
 
 
 def _redact_finding(finding: Finding, redactor: Redactor) -> Finding:
-    # Redacted before it is cut, so that no half of a secret is left at the cut.
+    # Redacted before it is cut, so that no part of a secret remains at the cut.
     message = redactor.text(finding.message)[:MAX_MESSAGE]
     return Finding(finding.kind, message, redactor.text(finding.path)[:MAX_MESSAGE])

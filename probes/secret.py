@@ -12,7 +12,7 @@ _HINT_FROM_LENGTH = 12
 
 
 class Secret:
-    """A credential that shows itself only through `reveal()`."""
+    """A credential that only `reveal()` shows."""
 
     __slots__ = ("_value",)
 
@@ -23,12 +23,12 @@ class Secret:
         self._value = value
 
     def reveal(self) -> str:
-        """The credential itself, for the one header it belongs to."""
+        """The credential itself, for the one header that it belongs to."""
         return self._value
 
     @property
     def hint(self) -> str:
-        """The last four characters, or nothing where they would give too much away."""
+        """The last four characters, or "" if they would reveal too much."""
         return self._value[-4:] if len(self._value) >= _HINT_FROM_LENGTH else ""
 
     @override
@@ -37,7 +37,7 @@ class Secret:
             return NotImplemented
         return hmac.compare_digest(_bytes(self._value), _bytes(other._value))
 
-    # A hash could be compared in a table; equality is the only question a secret answers.
+    # A hash could be looked up in a table, so secrets only support equality.
     __hash__ = None  # type: ignore[assignment]
 
     @override

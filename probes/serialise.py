@@ -1,8 +1,8 @@
 """The values of `probes/messages.py` as JSON for storage, and back without loss.
 
-Every value is an object with its `type`; the outermost also carries the `version`. A field that
-was added later may be missing and takes its default; a type or field that is not known here was
-written by a newer version and is refused, because dropping it would change a conversation.
+Every value is an object with its `type`; the outermost also has the `version`. A field that was
+added later may be missing and takes its default. An unknown type or field was written by a newer
+version and is an error, because dropping it would change a conversation.
 """
 
 from __future__ import annotations
@@ -39,56 +39,56 @@ from probes.messages import (
 VERSION = 1
 
 Value: TypeAlias = Part | ToolSpec | Turn | ToolChoice | ModelCall | Usage | Deviation | Reply
-_Read: TypeAlias = "Callable[[JSON, str], Any]"
+_Reader: TypeAlias = "Callable[[JSON, str], Any]"
 
 
 def to_json(value: Value) -> dict[str, JSON]:
     """The value as JSON that `from_json` reads back equal."""
-    return {"version": VERSION, **_write(value)}
+    return {"version": VERSION, **_value_json(value)}
 
 
 def from_json(data: JSON) -> Value:
-    """The value that `to_json` wrote; WireError where the data is nothing it could have written."""
+    """Read a value that `to_json` wrote; raises WireError for any other data."""
     entry = _mapping(data, "$")
     if entry.get("version") != VERSION:
         raise WireError(f"The stored value is not of version {VERSION}.", "$.version")
-    return _value({key: item for key, item in entry.items() if key != "version"}, "$")
+    return _value_from_json({key: item for key, item in entry.items() if key != "version"}, "$")
 
 
 def turns_to_json(turns: Sequence[Turn]) -> list[JSON]:
     """Turns without a version each, for a document that has its own."""
-    return [_write(turn) for turn in turns]
+    return [_value_json(turn) for turn in turns]
 
 
 def turns_from_json(data: JSON, at: str = "$") -> tuple[Turn, ...]:
-    """The turns that `turns_to_json` wrote."""
-    return tuple(_many(Turn)(data, at))
+    """Read turns that `turns_to_json` wrote."""
+    return tuple(_instances_of(Turn)(data, at))
 
 
-def _write(value: Value) -> dict[str, JSON]:
+def _value_json(value: Value) -> dict[str, JSON]:
     shape = _SHAPES[type(value)]
     written: dict[str, JSON] = {"type": shape.tag}
     for name in shape.readers:
-        written[name] = _plain(getattr(value, name))
+        written[name] = _plain_json(getattr(value, name))
     return written
 
 
-def _plain(value: Any) -> JSON:
+def _plain_json(value: Any) -> JSON:
     if type(value) in _SHAPES:
-        return _write(value)
+        return _value_json(value)
     match value:
         case StrEnum():
             return str(value)
         case Mapping():
-            return {key: _plain(item) for key, item in value.items()}
+            return {key: _plain_json(item) for key, item in value.items()}
         case list() | tuple():
-            return [_plain(item) for item in value]
+            return [_plain_json(item) for item in value]
         case _:
             scalar: JSON = value
             return scalar
 
 
-def _value(data: JSON, at: str) -> Value:
+def _value_from_json(data: JSON, at: str) -> Value:
     entry = _mapping(data, at)
     tag = entry.get("type")
     shape = _TAGS.get(tag) if isinstance(tag, str) else None
@@ -140,19 +140,19 @@ def _list(value: JSON, at: str) -> list[JSON]:
     return value
 
 
-def _optional(read: _Read) -> _Read:
+def _optional(read: _Reader) -> _Reader:
     return lambda value, at: None if value is None else read(value, at)
 
 
-def _each(read: _Read) -> _Read:
+def _tuple_of(read: _Reader) -> _Reader:
     return lambda value, at: tuple(
         read(item, f"{at}[{index}]") for index, item in enumerate(_list(value, at))
     )
 
 
-def _one(*kinds: type) -> _Read:
+def _instance_of(*kinds: type) -> _Reader:
     def read(value: JSON, at: str) -> Any:
-        stored = _value(value, at)
+        stored = _value_from_json(value, at)
         if not isinstance(stored, kinds):
             raise WireError(f"A {type(stored).__name__} is stored where it cannot stand.", at)
         return stored
@@ -160,11 +160,11 @@ def _one(*kinds: type) -> _Read:
     return read
 
 
-def _many(*kinds: type) -> _Read:
-    return _each(_one(*kinds))
+def _instances_of(*kinds: type) -> _Reader:
+    return _tuple_of(_instance_of(*kinds))
 
 
-def _member(kind: type[StrEnum]) -> _Read:
+def _enum_of(kind: type[StrEnum]) -> _Reader:
     def read(value: JSON, at: str) -> StrEnum:
         if not isinstance(value, str) or value not in set(kind):
             raise WireError(f"{str(value)[:60]!r} is not one of the known words.", at)
@@ -175,15 +175,15 @@ def _member(kind: type[StrEnum]) -> _Read:
 
 @dataclass(frozen=True, slots=True)
 class _Shape:
-    """How one type is stored: its tag, and how each of its fields is read."""
+    """How one type is stored: its tag, and a reader per field."""
 
     tag: str
     make: Callable[..., Value]
-    readers: Mapping[str, _Read]
+    readers: Mapping[str, _Reader]
     required: frozenset[str]
 
 
-def _shape(tag: str, kind: type[Value], /, **readers: _Read) -> _Shape:
+def _shape(tag: str, kind: type[Value], /, **readers: _Reader) -> _Shape:
     required = frozenset(item.name for item in fields(kind) if _is_required(item))
     return _Shape(tag, kind, readers, required)
 
@@ -195,7 +195,9 @@ def _is_required(item: Field[Any]) -> bool:
 _PARTS = (Text, Reasoning, ToolCall, BrokenCall, ToolResult, Opaque)
 _SHAPES: Mapping[type, _Shape] = {
     Text: _shape("text", Text, text=_string, extra=_mapping),
-    Reasoning: _shape("reasoning", Reasoning, text=_string, kind=_member(ReasoningKind), raw=_json),
+    Reasoning: _shape(
+        "reasoning", Reasoning, text=_string, kind=_enum_of(ReasoningKind), raw=_json
+    ),
     ToolCall: _shape(
         "tool_call",
         ToolCall,
@@ -204,8 +206,8 @@ _SHAPES: Mapping[type, _Shape] = {
         input=_mapping,
         format=_string,
         raw=_string,
-        repairs=_each(_string),
-        location=_member(Location),
+        repairs=_tuple_of(_string),
+        location=_enum_of(Location),
         extra=_mapping,
     ),
     BrokenCall: _shape(
@@ -213,12 +215,12 @@ _SHAPES: Mapping[type, _Shape] = {
         BrokenCall,
         raw=_string,
         error=_string,
-        kind=_member(Breakage),
+        kind=_enum_of(Breakage),
         name=_string,
         id=_string,
         path=_string,
         format=_string,
-        location=_member(Location),
+        location=_enum_of(Location),
         retryable=_boolean,
     ),
     ToolResult: _shape(
@@ -228,7 +230,7 @@ _SHAPES: Mapping[type, _Shape] = {
         content=_string,
         is_error=_boolean,
         name=_string,
-        blocks=_each(_json),
+        blocks=_tuple_of(_json),
         extra=_mapping,
     ),
     Opaque: _shape("opaque", Opaque, format=_string, raw=_json),
@@ -244,8 +246,8 @@ _SHAPES: Mapping[type, _Shape] = {
     Turn: _shape(
         "turn",
         Turn,
-        role=_member(Role),
-        parts=_many(*_PARTS),
+        role=_enum_of(Role),
+        parts=_instances_of(*_PARTS),
         origin=_string,
         extra=_mapping,
     ),
@@ -254,10 +256,10 @@ _SHAPES: Mapping[type, _Shape] = {
         "model_call",
         ModelCall,
         model=_string,
-        turns=_many(Turn),
-        tools=_many(ToolSpec),
+        turns=_instances_of(Turn),
+        tools=_instances_of(ToolSpec),
         max_tokens=_optional(_integer),
-        tool_choice=_optional(_one(ToolChoice)),
+        tool_choice=_optional(_instance_of(ToolChoice)),
         parallel=_optional(_boolean),
         stream=_boolean,
         options=_mapping,
@@ -275,14 +277,14 @@ _SHAPES: Mapping[type, _Shape] = {
     Reply: _shape(
         "reply",
         Reply,
-        parts=_many(*_PARTS),
-        stop=_member(Stop),
-        usage=_one(Usage),
+        parts=_instances_of(*_PARTS),
+        stop=_enum_of(Stop),
+        usage=_instance_of(Usage),
         id=_string,
         model=_optional(_string),
         fingerprint=_optional(_string),
         stop_raw=_optional(_string),
-        deviations=_many(Deviation),
+        deviations=_instances_of(Deviation),
         extra=_mapping,
         raw=_mapping,
     ),

@@ -12,13 +12,13 @@ from probes.messages import JSON
 MAX_DEPTH = 64
 MAX_DUPLICATES = 10
 
-# Each match consumes one or two characters, so the scan is linear whatever the text is.
+# Each match consumes one or two characters, so the scan is always linear.
 _MARK = re.compile(r'\\.|["\[\]{}]', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedJson:
-    """A JSON text that was read, or the sentence that says why it was not."""
+    """A parsed JSON text, or the sentence that says why it is invalid."""
 
     value: JSON = None
     error: str | None = None
@@ -27,8 +27,8 @@ class ParsedJson:
 
 
 def parse_json(text: str, *, max_bytes: int, max_depth: int = MAX_DEPTH) -> ParsedJson:
-    """Read strict JSON within bounds. Never raises, whatever the text is."""
-    # A character takes up to four bytes, so a long text need not be encoded to be refused.
+    """Parse strict JSON within limits. Never raises, whatever the text is."""
+    # A character takes at least one byte, so a long text need not be encoded to be refused.
     if len(text) > max_bytes or len(text.encode("utf-8", "surrogatepass")) > max_bytes:
         return ParsedJson(error=f"The JSON text is larger than {max_bytes} bytes.", too_large=True)
     if _deeper_than(text, max_depth):

@@ -15,14 +15,14 @@ from probes.messages import JSON
 from probes.secret import Secret
 
 MAX_URL_LENGTH = 2048
-# What a probe itself decides, in the words of every wire format.
+# Fields that a probe sets itself, in all wire formats.
 RESERVED_OPTIONS = frozenset({"model", "messages", "input", "contents", "tools", "stream"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
 
 
 class Provider(StrEnum):
-    """Who speaks at the other end: picks adapter and dialect."""
+    """The provider of an endpoint, which selects adapter and dialect."""
 
     ANTHROPIC = "anthropic"
     OPENAI = "openai"
@@ -39,7 +39,7 @@ class Provider(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ProfileKey:
-    """What a profile is measured under; any change of it opens a new profile."""
+    """The key of a profile; any change of it opens a new profile."""
 
     provider: str
     model: str
@@ -65,21 +65,21 @@ class ProfileKey:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How long and how much we listen to one answer."""
+    """Time and size limits of one answer."""
 
     connect_s: float = 10
-    # A whole answer sends its first byte when all of it was thought and written.
+    # An unstreamed answer sends its first byte only when it is complete.
     first_byte_s: float = 120
     idle_s: float = 60
     total_s: float = 180
-    attempt_s: float = 600  # of waiting for answers, all exchanges of an attempt together
+    attempt_s: float = 600  # waiting time over all exchanges of an attempt
     max_bytes: int = 8 * 1024 * 1024
     max_header_bytes: int = 32 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What to talk to. A target that exists is well described."""
+    """An endpoint to talk to, validated."""
 
     provider: Provider
     base_url: str
@@ -99,12 +99,12 @@ class Target:
             raise TargetError("The number of concurrent requests must be at least 1.")
 
     def profile_key(self, chat_template_hash: str = "") -> ProfileKey:
-        """The key that measurements of this target belong to."""
+        """The profile key of measurements of this target."""
         return ProfileKey(self.provider, self.model, self.base_url, chat_template_hash)
 
 
 def check_base_url(text: str) -> str:
-    """The base URL in its one normal form, or a TargetError that says what to change."""
+    """Normalise the base URL, or raise a TargetError that says what to change."""
     text = text.strip()
     _check_characters(text)
     try:
@@ -121,18 +121,18 @@ def check_base_url(text: str) -> str:
 
 
 def origin(url: str) -> str:
-    """Scheme, host and explicit port: what a credential is bound to."""
+    """Scheme, host and explicit port, which a credential is bound to."""
     parts = urlsplit(check_base_url(url))
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     return f"{parts.scheme}://{host}:{parts.port or _DEFAULT_PORTS[parts.scheme]}"
 
 
 def check_options(options: Mapping[str, JSON]) -> None:
-    """Refuse request options that would replace what a probe itself decides."""
-    taken = sorted(RESERVED_OPTIONS & options.keys())
-    if taken:
+    """Refuse request options that would override what a probe sets itself."""
+    reserved = sorted(RESERVED_OPTIONS & options.keys())
+    if reserved:
         raise TargetError(
-            "The request option {option} is set by the probe; remove it.", option=repr(taken[0])
+            "The request option {option} is set by the probe; remove it.", option=repr(reserved[0])
         )
     try:
         json.dumps(options, allow_nan=False)
@@ -141,7 +141,7 @@ def check_options(options: Mapping[str, JSON]) -> None:
 
 
 def check_key(text: str) -> Secret:
-    """The API key as a Secret, or a TargetError where no HTTP header could carry it."""
+    """The API key as a Secret; raises TargetError if no HTTP header can carry it."""
     text = text.strip()
     if not all("!" <= char <= "~" for char in text):
         raise TargetError("The API key has spaces or characters that no HTTP header can carry.")
@@ -160,7 +160,7 @@ def _check_characters(text: str) -> None:
         raise TargetError("The base URL is missing.")
     if len(text) > MAX_URL_LENGTH:
         raise TargetError("The base URL is longer than {count} characters.", count=MAX_URL_LENGTH)
-    # urlsplit drops tabs and line breaks silently, so they must be seen before it.
+    # urlsplit drops tabs and line breaks silently, so check for them first.
     if any(char.isspace() or not char.isprintable() for char in text):
         raise TargetError("The base URL contains spaces or control characters.")
     if "\\" in text:
@@ -181,7 +181,7 @@ def _check_parts(parts: SplitResult) -> None:
 def _host(name: str) -> str:
     if ":" in name:
         return f"[{_address(name)}]"
-    # "0x7f.1" and "2130706433" are addresses to a resolver; only the plain spelling is let through.
+    # "0x7f.1" and "2130706433" are addresses to a resolver; only the plain spelling is allowed.
     last_label = name.rstrip(".").rpartition(".")[2]
     if last_label.isdigit() or last_label.startswith("0x"):
         return _address(name)
@@ -192,7 +192,7 @@ def _host(name: str) -> str:
 
 
 def _plain_host(name: str, cause: idna.IDNAError) -> str:
-    # Container and LAN names often carry an underscore, which IDNA refuses and resolvers accept.
+    # Container and LAN names often have an underscore, which IDNA refuses and resolvers accept.
     if "_" in name and name.isascii() and set(name) <= _HOST_CHARACTERS:
         return name
     raise TargetError(

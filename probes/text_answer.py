@@ -1,4 +1,4 @@
-"""A model's text, read whole: what is visible, what is reasoning, which calls it makes."""
+"""Parses a model's whole text into visible text, reasoning and calls."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ IN_REASONING = "found_in_reasoning"
 
 @dataclass(frozen=True, slots=True)
 class TextAnswer:
-    """`text` and `reasoning` are verbatim, None where there is none; calls stand in their order.
+    """`text` and `reasoning` are verbatim, None if absent; calls are in their order.
 
-    A call that stood inside the reasoning has `found_in_reasoning` among its repairs, and is left
-    out where the visible part makes the same call.
+    A call inside the reasoning has `found_in_reasoning` among its repairs, and is dropped if the
+    visible part makes the same call.
     """
 
     text: str | None
@@ -38,7 +38,7 @@ def read_text_answer(
     prefill: str = "",
     truncated: bool = False,
 ) -> TextAnswer:
-    """The answer that a text is, given in pieces of any size."""
+    """Parse a text that arrives in pieces of any size."""
     reader = TextReader(tools, format=format, prefill=prefill, truncated=truncated)
     items = [item for piece in pieces for item in reader.feed(piece)]
     items += reader.close()
@@ -46,38 +46,38 @@ def read_text_answer(
 
 
 def resolve_items(items: Iterable[TextItem], tools: Sequence[ToolSpec]) -> TextAnswer:
-    """The answer that a reader found, its calls taken through the ladder."""
+    """Build the answer from a reader's items; its calls are resolved against the tools."""
     texts: list[str] = []
-    thoughts: list[str] = []
+    reasoning: list[str] = []
     resolved: list[ToolCall | BrokenCall] = []
     for item in items:
         match item:
             case VisibleText(text):
                 texts.append(text)
             case ReasoningText(text):
-                thoughts.append(text)
+                reasoning.append(text)
             case RawCall():
                 resolved.append(resolve_call(item, tools, position=len(resolved)))
     calls = [call for call in resolved if isinstance(call, ToolCall)]
     visible = "".join(texts)
-    # The line breaks between calls belong to the markup, not to the answer.
-    visible_text = visible if visible.strip() or not (resolved or thoughts) else ""
+    # Line breaks between calls belong to the markup, not to the answer.
+    visible_text = visible if visible.strip() or not (resolved or reasoning) else ""
     return TextAnswer(
         text=visible_text or None,
-        reasoning="".join(thoughts) if thoughts else None,
-        calls=_without_drafts(_with_own_ids(calls)),
+        reasoning="".join(reasoning) if reasoning else None,
+        calls=_without_drafts(_with_unique_ids(calls)),
         broken=tuple(call for call in resolved if isinstance(call, BrokenCall)),
     )
 
 
-def _with_own_ids(calls: Sequence[ToolCall]) -> list[ToolCall]:
-    """The calls with the ids the model gave them, an id that came before told apart by `_dup`."""
+def _with_unique_ids(calls: Sequence[ToolCall]) -> list[ToolCall]:
+    """The calls with the model's own ids, repeated ids suffixed with `_dup`."""
     walk = IdMap(RULES["any"]).walk()
     return [replace(call, id=walk.call(call.id, call.name)) for call in calls]
 
 
 def _without_drafts(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-    """The calls, less those of the reasoning that the visible part repeats."""
+    """The calls without those of the reasoning that the visible part repeats."""
     visible = {_key(call) for call in calls if call.location is Location.CONTENT}
     return tuple(
         call if call.location is Location.CONTENT else _mark_in_reasoning(call)

@@ -1,9 +1,8 @@
-"""A run as a file that can be run again offline: the questions asked and the bytes that came back.
+"""A run as a file that can be replayed offline: its requests, and the bytes of the answers.
 
-The scripts of the suite are asked once more; each question gets the answer that was recorded for
-it. Requests, what is read in the answers, and verdicts must be those of the recording. What
-changes is our own code, so a difference is a regression of ours. Evidence is redacted before it
-gets here.
+A replay runs the scripts of the suite again; each question gets its recorded answer. Requests,
+parsed answers and verdicts must equal the recording. Only our own code can change, so a difference
+is a regression. Evidence is redacted before it is recorded.
 """
 
 from __future__ import annotations
@@ -39,9 +38,9 @@ MAX_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class ReplayedAttempt:
-    """One recorded attempt, and what is different now in words; "" where nothing is.
+    """One recorded attempt, and the difference in words; "" if there is none.
 
-    Where the recording has no whole answer (a cut connection), nothing could be played.
+    A recording without a complete answer (a cut connection) is not playable.
     """
 
     attempt: str
@@ -52,7 +51,7 @@ class ReplayedAttempt:
 def write_transcript(
     target: Target, attempts: Sequence[Attempt], key: ProfileKey, *, seed: str
 ) -> str:
-    """The run as JSON lines: a head, then one line an attempt."""
+    """The run as JSON lines: a head, then one line per attempt."""
     head: dict[str, JSON] = {
         "transcript": VERSION,
         "suite": SUITE_VERSION,
@@ -61,8 +60,8 @@ def write_transcript(
         "seed": seed,
         "attempts": len(attempts),
     }
-    tape = _Transcript.of(head, adapter_for)
-    lines = [head, *(tape.line(attempt) for attempt in attempts)]
+    transcript = _Transcript.from_head(head, adapter_for)
+    lines = [head, *(transcript.attempt_line(attempt) for attempt in attempts)]
     return "".join(json.dumps(line, ensure_ascii=True, sort_keys=True) + "\n" for line in lines)
 
 
@@ -72,35 +71,37 @@ def replay_transcript(
     probes: Mapping[str, Probe] = PROBES,
     adapters: Callable[[Provider], Adapter] = adapter_for,
 ) -> Iterator[ReplayedAttempt]:
-    """Every recorded attempt, played again; raises TargetError on what is no transcript."""
+    """Replay every recorded attempt; raises TargetError if this is no transcript."""
     rest = iter(lines)
-    head = _object(next(rest, ""), 1)
-    tape = _Transcript.of(head, adapters)
+    head = _parse_line(next(rest, ""), 1)
+    transcript = _Transcript.from_head(head, adapters)
     number = 1
     for number, line in enumerate(rest, 2):
-        entry = _object(line, number)
+        entry = _parse_line(line, number)
         probe, trial = entry.get("probe"), entry.get("trial")
         if not isinstance(probe, str) or probe not in probes or not isinstance(trial, int):
             raise TargetError(f"Line {number} is no attempt of the suite {SUITE_VERSION}.")
-        yield tape.played(probes[probe], trial, entry)
+        yield transcript.replay(probes[probe], trial, entry)
     if number - 1 != head.get("attempts"):
         raise TargetError(f"It holds {number - 1} of {head.get('attempts')} attempts.")
 
 
 class _Mismatch(Exception):
-    """The script asks something else than it did when the tape was recorded."""
+    """The script asks something else than in the recording."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Transcript:
-    """The head of a transcript: whom it talked to."""
+    """The head of a transcript: the endpoint that was recorded."""
 
     builder: QuestionBuilder
     adapter: Adapter
     seed: str
 
     @classmethod
-    def of(cls, head: Mapping[str, JSON], adapters: Callable[[Provider], Adapter]) -> _Transcript:
+    def from_head(
+        cls, head: Mapping[str, JSON], adapters: Callable[[Provider], Adapter]
+    ) -> _Transcript:
         key, options = head.get("key"), head.get("options")
         if head.get("transcript") != VERSION or not isinstance(key, Mapping):
             raise TargetError("Line 1 is not the head of a transcript.")
@@ -118,17 +119,17 @@ class _Transcript:
         )
         return cls(builder, adapter, str(head.get("seed")))
 
-    def line(self, attempt: Attempt) -> dict[str, JSON]:
-        """An attempt as a line, with what is read in its answers when it is played at once."""
+    def attempt_line(self, attempt: Attempt) -> dict[str, JSON]:
+        """An attempt as a line, with what is read in its answers when it is replayed at once."""
         exchanges = [from_evidence(exchange) for exchange in attempt.evidence.exchanges]
-        judged = Judgement(attempt.outcome, attempt.findings, attempt.verdicts, attempt.facts)
-        summary, playing = _summary(judged), _AttemptReplay(self.adapter, list(exchanges))
+        judgement = Judgement(attempt.outcome, attempt.findings, attempt.verdicts, attempt.facts)
+        summary, attempt_replay = _summary(judgement), _AttemptReplay(self.adapter, list(exchanges))
         try:
-            again = self._judged(playing, PROBES[attempt.probe], attempt.trial)
-            playable = bool(exchanges) and _summary(again) == summary
+            replayed = self._run_script(attempt_replay, PROBES[attempt.probe], attempt.trial)
+            playable = bool(exchanges) and _summary(replayed) == summary
         except _Mismatch:
             playable = False
-        reads = [*playing.reads, *[None] * len(exchanges)]
+        reads = [*attempt_replay.reads, *[None] * len(exchanges)]
         recorded = [e.with_read(read) for e, read in zip(exchanges, reads, strict=False)]
         return {
             "probe": attempt.probe,
@@ -138,8 +139,8 @@ class _Transcript:
             **summary,
         }
 
-    def played(self, probe: Probe, trial: int, entry: Mapping[str, JSON]) -> ReplayedAttempt:
-        """A line, played again."""
+    def replay(self, probe: Probe, trial: int, entry: Mapping[str, JSON]) -> ReplayedAttempt:
+        """Replay one line."""
         name = f"{probe.name}/{trial}"
         if entry.get("playable") is not True:
             return ReplayedAttempt(name, playable=False)
@@ -149,48 +150,50 @@ class _Transcript:
             return ReplayedAttempt(name, str(exc))
 
     def _difference(self, probe: Probe, trial: int, entry: Mapping[str, JSON]) -> str:
-        listed = entry.get("exchanges")
-        exchanges = [from_json(item) for item in listed] if isinstance(listed, list) else []
-        playing = _AttemptReplay(self.adapter, list(exchanges))
-        judged = self._judged(playing, probe, trial)
-        for exchange, read in zip(exchanges, playing.reads, strict=False):
+        stored = entry.get("exchanges")
+        exchanges = [from_json(item) for item in stored] if isinstance(stored, list) else []
+        attempt_replay = _AttemptReplay(self.adapter, list(exchanges))
+        judgement = self._run_script(attempt_replay, probe, trial)
+        for exchange, read in zip(exchanges, attempt_replay.reads, strict=False):
             if difference := _first_difference(exchange.read, read):
                 return f"In the answer {exchange.label!r} {difference}"
-        return _first_difference({name: entry.get(name) for name in _SUMMED}, _summary(judged))
+        return _first_difference(
+            {name: entry.get(name) for name in _COMPARED_FIELDS}, _summary(judgement)
+        )
 
-    def _judged(self, playing: _AttemptReplay, probe: Probe, trial: int) -> Judgement:
-        drawn = probe.draw(rng_for(self.seed, probe.name, trial))
-        return playing.judged(probe.script(drawn, self.builder), probe.owes)
+    def _run_script(self, attempt_replay: _AttemptReplay, probe: Probe, trial: int) -> Judgement:
+        values = probe.draw(rng_for(self.seed, probe.name, trial))
+        return attempt_replay.run(probe.script(values, self.builder), probe.refusal_metrics)
 
 
 @dataclass
 class _AttemptReplay:
-    """One attempt on its way through a recording."""
+    """One attempt that is replayed against its recording."""
 
     adapter: Adapter
-    left: list[RecordedExchange]
+    remaining: list[RecordedExchange]
     reads: list[JSON] = field(default_factory=list)
 
-    def judged(self, script: Script, owes: tuple[Metric, ...]) -> Judgement:
-        alone = len(self.left) <= 1
+    def run(self, script: Script, refusal_metrics: tuple[Metric, ...]) -> Judgement:
+        is_first = len(self.remaining) <= 1
         try:
             questions = next(script)
             while True:
                 questions = script.send([self._answer(question) for question in questions])
         except StopIteration as stop:
-            if self.left:
-                raise _Mismatch(f"It no longer asks {self.left[0].label!r}.") from None
-            judged: Judgement = stop.value
-            return judged
+            if self.remaining:
+                raise _Mismatch(f"It no longer asks {self.remaining[0].label!r}.") from None
+            judgement: Judgement = stop.value
+            return judgement
         except ProbesError as exc:
-            return judge_error(exc, owes if alone else ())
+            return judge_error(exc, refusal_metrics if is_first else ())
         finally:
             script.close()
 
     def _answer(self, question: Question) -> Answer:
-        if not self.left:
+        if not self.remaining:
             raise _Mismatch(f"It asks {question.label!r}, where the recording ends.")
-        recorded = self.left.pop(0)
+        recorded = self.remaining.pop(0)
         request = as_plain_json(self.adapter.write_request(question.call))
         if request != recorded.request:
             difference = _first_difference(recorded.request, request)
@@ -209,37 +212,37 @@ class _AttemptReplay:
         return answer
 
 
-_SUMMED = ("outcome", "findings", "verdicts", "facts")
+_COMPARED_FIELDS = ("outcome", "findings", "verdicts", "facts")
 
 
-def _summary(judged: Judgement) -> dict[str, JSON]:
-    """What a recording and its repetition are compared by. Availability is not in the tape."""
-    counted = [v for v in judged.verdicts if v.metric is not Metric.AVAILABILITY]
+def _summary(judgement: Judgement) -> dict[str, JSON]:
+    """The fields that a recording and its replay are compared by; without availability."""
+    verdicts = [v for v in judgement.verdicts if v.metric is not Metric.AVAILABILITY]
     return {
-        "outcome": str(judged.outcome),
-        "findings": [str(finding.kind) for finding in judged.findings],
-        "verdicts": [verdict.as_json() for verdict in counted],
-        "facts": as_plain_json(dict(judged.facts)),
+        "outcome": str(judgement.outcome),
+        "findings": [str(finding.kind) for finding in judgement.findings],
+        "verdicts": [verdict.as_json() for verdict in verdicts],
+        "facts": as_plain_json(dict(judgement.facts)),
     }
 
 
 def _first_difference(before: JSON, now: JSON) -> str:
-    """The first field that differs, in words; "" where none does."""
+    """The first field that differs, in words; "" if none does."""
     if before == now:
         return ""
     if not isinstance(before, Mapping) or not isinstance(now, Mapping):
-        return f"{_shown(before)} became {_shown(now)}."
+        return f"{_shorten(before)} became {_shorten(now)}."
     names = [*before, *(name for name in now if name not in before)]
     name = next(name for name in names if before.get(name, ...) != now.get(name, ...))
-    return f"{name} was {_shown(before.get(name))} and is {_shown(now.get(name))}."
+    return f"{name} was {_shorten(before.get(name))} and is {_shorten(now.get(name))}."
 
 
-def _shown(value: JSON) -> str:
+def _shorten(value: JSON) -> str:
     text = json.dumps(value)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}…"
 
 
-def _object(line: str, number: int) -> Mapping[str, JSON]:
+def _parse_line(line: str, number: int) -> Mapping[str, JSON]:
     try:
         value: JSON = json.loads(line)
     except (ValueError, RecursionError) as exc:

@@ -1,4 +1,4 @@
-"""One format to another, always through the values, with every loss named."""
+"""Translates one wire format to another through the common values, and reports every loss."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Translation:
 
 
 def translate_request(body: JSON, source: Adapter, target: Adapter) -> Translation:
-    """A client's request as the endpoint's format has it. Raises WireError on a broken body."""
+    """Translate a client's request to the endpoint's format; WireError on an invalid body."""
     call = source.read_request(body)
     return Translation(target.write_request(call), tuple(target.losses(call)))
 
 
 def translate_reply(body: JSON, source: Adapter, target: Adapter) -> Translation:
-    """An endpoint's reply as the client's format has it. Raises WireError on a broken body."""
+    """Translate an endpoint's reply to the client's format; WireError on an invalid body."""
     reply = source.read_reply(body)
     return Translation(target.write_reply(reply), tuple(target.losses(reply)))
 
 
 def translate_stream(data: Iterable[bytes], source: Adapter, target: Adapter) -> Iterator[bytes]:
-    """An endpoint's stream as the client's format has it, piece by piece as it arrives."""
+    """Translate an endpoint's stream to the client's format, piece by piece as it arrives."""
     reader, writer = source.read_stream(), target.write_stream()
     for piece in data:
         for event in reader.feed(piece):

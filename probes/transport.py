@@ -38,12 +38,11 @@ USER_AGENT = "toolgauge"
 
 
 class Transport:
-    """The one place that opens sockets: bytes out, bytes in, with times and bounds.
+    """The only place that opens sockets: bytes out, bytes in, with times and limits.
 
-    Answers of any status come back as they are. At most `at_once` requests are under way,
-    whoever sends them. With `egress`, only addresses that it allows are connected to; without,
-    all are, which is for whoever chose the URL themselves. `inner` is httpx's own transport, for
-    tests.
+    Answers of any status are returned. At most `at_once` requests are in flight at a time. With
+    `egress`, only the addresses that it allows are connected to; without it all are, which is for
+    callers who choose the URL themselves. `inner` replaces httpx's own transport in tests.
     """
 
     def __init__(
@@ -59,12 +58,12 @@ class Transport:
         self._slots = nullcontext() if at_once is None else asyncio.Semaphore(at_once)
         self._client = httpx.AsyncClient(
             transport=_EgressTransport(egress) if inner is None and egress is not None else inner,
-            verify=_tls(),
+            verify=_tls_context(),
             trust_env=False,
             follow_redirects=False,
-            # The clocks are ours: httpx restarts its read clock with every byte of a header.
+            # We keep the deadlines: httpx restarts its read timeout with every byte of a header.
             timeout=None,  # noqa: S113
-            # An endpoint must not recognise us by what it told us earlier.
+            # An endpoint must not recognise us by its cookies.
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
 
@@ -105,7 +104,7 @@ class Transport:
     def _build(self, outgoing: WireRequest) -> httpx.Request:
         headers = {"user-agent": USER_AGENT, "accept": "application/json"}
         headers |= {name.lower(): value for name, value in outgoing.headers.items()}
-        # A compressed answer could grow without bound before its bytes can be counted.
+        # A compressed answer could grow without limit before its bytes are counted.
         headers["accept-encoding"] = "identity"
         if not all(value.isascii() and value.isprintable() for value in headers.values()):
             raise TargetError("A request header has characters that HTTP cannot carry.")
@@ -126,23 +125,23 @@ class Transport:
             clock.enter(Phase.BETWEEN_BYTES, self.limits.idle_s)
             async for data in response.aiter_raw():
                 clock.enter(Phase.BETWEEN_BYTES, self.limits.idle_s)
-                reading.take(data)
+                reading.add(data)
         finally:
             await response.aclose()
 
 
 @cache
-def _tls() -> ssl.SSLContext:
-    # Loading the root certificates takes a tenth of a second, which every run would pay again.
+def _tls_context() -> ssl.SSLContext:
+    # Loading the root certificates takes a tenth of a second, which every run would repeat.
     return httpx.create_ssl_context(trust_env=False)
 
 
 class _EgressTransport(httpx.AsyncBaseTransport):
-    """What httpx does by itself, over connections that are checked as they are made."""
+    """httpx's default transport, over connections that are checked when they are made."""
 
     def __init__(self, rules: EgressRules) -> None:
         self._pool = httpcore.AsyncConnectionPool(
-            ssl_context=_tls(),
+            ssl_context=_tls_context(),
             max_connections=100,
             max_keepalive_connections=20,
             keepalive_expiry=5,
@@ -153,7 +152,7 @@ class _EgressTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         assert isinstance(request.stream, httpx.AsyncByteStream)
         url = request.url
-        made = httpcore.Request(
+        raw_request = httpcore.Request(
             request.method,
             httpcore.URL(
                 scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
@@ -163,8 +162,8 @@ class _EgressTransport(httpx.AsyncBaseTransport):
             extensions=request.extensions,
         )
         try:
-            response = await self._pool.handle_async_request(made)
-        except _TROUBLE as exc:
+            response = await self._pool.handle_async_request(raw_request)
+        except _NETWORK_ERRORS as exc:
             raise _as_httpx(exc) from exc
         assert isinstance(response.stream, AsyncIterable)
         return httpx.Response(
@@ -188,7 +187,7 @@ class _ResponseStream(httpx.AsyncByteStream):
         try:
             async for data in self._response.aiter_stream():
                 yield data
-        except _TROUBLE as exc:
+        except _NETWORK_ERRORS as exc:
             raise _as_httpx(exc) from exc
 
     @override
@@ -196,7 +195,7 @@ class _ResponseStream(httpx.AsyncByteStream):
         await self._response.aclose()
 
 
-_TROUBLE = (
+_NETWORK_ERRORS = (
     httpcore.NetworkError,
     httpcore.ProtocolError,
     httpcore.TimeoutException,
@@ -205,7 +204,7 @@ _TROUBLE = (
 
 
 def _as_httpx(exc: Exception) -> httpx.TransportError:
-    # httpx names its errors as httpcore does.
+    # httpx and httpcore use the same names for their errors.
     kind: type[httpx.TransportError] = getattr(httpx, type(exc).__name__, httpx.TransportError)
     return kind(str(exc))
 
@@ -233,7 +232,7 @@ class _Clock:
 
 
 class _ResponseReading:
-    """What has arrived so far."""
+    """The part of the response that has arrived so far."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -258,7 +257,7 @@ class _ResponseReading:
             message = "The answer is compressed although we asked for plain text; it was not read."
             raise ProviderError(response.status_code, message, received=self._head)
 
-    def take(self, data: bytes) -> None:
+    def add(self, data: bytes) -> None:
         room = self._limits.max_bytes - self._size
         self._size += len(data)
         self._chunks.append(Chunk(self._ms(), data[:room]))
@@ -293,7 +292,7 @@ def _as_transport_error(
 ) -> TransportError | TargetError:
     match exc:
         case httpx.ConnectError():
-            return _no_connection(exc, url)
+            return _connect_failure(exc, url)
         case httpx.RemoteProtocolError() | httpx.ReadError() if received is not None:
             return TransportError(
                 "The connection was closed before the answer was complete.", received=received
@@ -308,7 +307,7 @@ def _as_transport_error(
             return TransportError("The connection broke off.", received=received)
 
 
-def _no_connection(exc: httpx.ConnectError, url: httpx.URL) -> ConnectFailed:
+def _connect_failure(exc: httpx.ConnectError, url: httpx.URL) -> ConnectFailed:
     causes = list(_causes(exc))
     for cause in causes:
         if isinstance(cause, ssl.SSLError):
@@ -319,16 +318,16 @@ def _no_connection(exc: httpx.ConnectError, url: httpx.URL) -> ConnectFailed:
             return ConnectFailed(
                 f"The host name {url.host!r} does not resolve.", ConnectFailureReason.NAME
             )
-    place = url.netloc.decode("ascii")
+    address = url.netloc.decode("ascii")
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
         return ConnectFailed(
-            f"The connection to {place!r} was refused.", ConnectFailureReason.REFUSED
+            f"The connection to {address!r} was refused.", ConnectFailureReason.REFUSED
         )
-    return ConnectFailed(f"No connection to {place!r} came about.")
+    return ConnectFailed(f"No connection to {address!r} came about.")
 
 
 def _causes(exc: BaseException) -> Iterator[BaseException]:
-    """Everything an exception was raised from or during, groups included."""
+    """Every exception that an exception was raised from or during, groups included."""
     pending: list[BaseException | None] = [exc]
     seen: set[int] = set()
     while pending:

@@ -1,7 +1,7 @@
-"""One safe question to an endpoint, to see whether it answers and calls a tool at all.
+"""One safe request to an endpoint, to see whether it answers and calls a tool at all.
 
-The question is the suite's simplest, about a tool that does nothing, so what is judged here and
-what a run judges are the same thing. It is sent once: no retry, no second question.
+The question is the simplest of the suite, about a tool that does nothing, so this test and a run
+judge the same thing. It is sent once: no retry, no second question.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from probes.suite.question_builder import MAX_TOKENS, QuestionBuilder
 from probes.target import Target
 from probes.transport import Transport
 
-# Enough for the call; a model that thinks for longer is told apart from one that cannot call.
+# Enough for the call; a model that thinks for longer is reported as such.
 FEW_TOKENS = 1024
 MAX_SHOWN = 300
 
 
 @dataclass(frozen=True, slots=True)
 class TryResult:
-    """What came of it. Every text is redacted and bounded; what a vendor wrote stays hostile."""
+    """The result of one request. All text is redacted and bounded; a vendor's text is untrusted."""
 
     url: str
     error: ProbesError | None = None
-    said: str = ""  # the error in one sentence
+    error_text: str = ""  # the error in one sentence
     findings: tuple[Finding, ...] = ()
-    format: str | None = None  # in which a call arrived: of the wire, or of a text parser
+    format: str | None = None  # of the call: the wire format or a text parser
     call: str = ""
     text: str = ""
     status: int | None = None
@@ -53,58 +53,62 @@ class TryResult:
 
 
 async def try_once(target: Target, transport: Transport) -> TryResult:
-    """Ask once and say what came back, whatever it is."""
+    """Send one question and report the result, whatever it is."""
     adapter = adapter_for(target.provider)
-    # Options may set a budget for thinking that has to fit below the limit.
+    # Options may set a thinking budget, which has to fit below the limit.
     limit = MAX_TOKENS if target.options else FEW_TOKENS
     dialect = DIALECTS[target.provider]
     builder = QuestionBuilder(target.model, dialect, adapter.format, target.options, limit)
-    asker = EndpointClient(target, adapter, transport, Pacer(1, tries=1))
+    client = EndpointClient(target, adapter, transport, Pacer(1, tries=1))
     script = FORMAT.script(FORMAT.draw(random.Random()), builder)  # noqa: S311 -- no secret
     (question,) = next(script)
-    exchange, answer = await asker.ask(question)
-    trouble = answer.refusal if isinstance(answer, Answer) else answer
-    if trouble is not None:
+    exchange, answer = await client.ask(question)
+    error = answer.refusal if isinstance(answer, Answer) else answer
+    if error is not None:
         script.close()
-        judged = judge_error(trouble, ())
+        judgement = judge_error(error, ())
     else:
         assert isinstance(answer, Answer)
         try:
             script.send([answer])
-        except StopIteration as ended:
-            judged = ended.value
-    return _try_result(exchange, judged, trouble, Redactor(target.key), limit)
+        except StopIteration as stop:
+            judgement = stop.value
+    return _try_result(exchange, judgement, error, Redactor(target.key), limit)
 
 
 def _try_result(
-    exchange: Exchange, judged: Judgement, error: ProbesError | None, redactor: Redactor, limit: int
+    exchange: Exchange,
+    judgement: Judgement,
+    error: ProbesError | None,
+    redactor: Redactor,
+    limit: int,
 ) -> TryResult:
-    def shown(text: str | None) -> str:
-        # Redacted before it is cut, so that no half of a secret is left at the cut.
+    def clean(text: str | None) -> str:
+        # Redacted before it is cut, so that no part of a secret remains at the cut.
         return redactor.text(text or "")[:MAX_SHOWN]
 
     reply, incoming = exchange.reply, exchange.incoming
-    formats = judged.facts.get("formats")
+    formats = judgement.facts.get("formats")
     headers = incoming.headers if incoming else {}
     return TryResult(
-        url=shown(exchange.outgoing.url) if exchange.outgoing else "",
+        url=clean(exchange.outgoing.url) if exchange.outgoing else "",
         error=error,
-        said=shown(error.message) if error else "",
-        findings=tuple(Finding(f.kind, shown(f.message), f.path) for f in judged.findings),
+        error_text=clean(error.message) if error else "",
+        findings=tuple(Finding(f.kind, clean(f.message), f.path) for f in judgement.findings),
         format=str(formats[0]) if isinstance(formats, list) and formats and formats[0] else None,
-        call=shown(_call(reply)),
-        text=shown(reply.text if reply else ""),
+        call=clean(_format_call(reply)),
+        text=clean(reply.text if reply else ""),
         status=incoming.status if incoming else None,
-        headers={name: shown(headers.get(name)) for name in ("location", "content-type")},
+        headers={name: clean(headers.get(name)) for name in ("location", "content-type")},
         size=sum(len(chunk.data) for chunk in incoming.chunks) if incoming else 0,
         latency_ms=incoming.total_ms if incoming else None,
-        model=shown(reply.model if reply else ""),
+        model=clean(reply.model if reply else ""),
         usage=reply.usage if reply else Usage(),
         max_tokens=limit,
     )
 
 
-def _call(reply: Reply | None) -> str:
+def _format_call(reply: Reply | None) -> str:
     if reply is None or not reply.calls:
         return ""
     call = reply.calls[0]

@@ -1,3 +1,3 @@
-"""Recorded runs that `toolgauge replay` plays, and how they are recorded."""
+"""Recorded runs that `toolgauge replay` replays, and the program that records them."""
 
 from __future__ import annotations

@@ -17,15 +17,15 @@ from cli.main import main as toolgauge
 from simulators.background_server import serve_in_background
 from simulators.server import build_app
 
-HERE = Path(__file__).resolve().parent
-# Always the same, so that a new recording differs only where the vendors or the library do.
+FOLDER = Path(__file__).resolve().parent
+# Fixed, so that a new recording differs only where the vendors or the library do.
 PORT = 18_917
-VARIABLE = "TOOLGAUGE_RECORDING_KEY"
+KEY_VARIABLE = "TOOLGAUGE_RECORDING_KEY"
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """One path through the library: who is asked, and how."""
+    """One path through the library: the endpoint, and the request options."""
 
     name: str
     provider: str
@@ -64,8 +64,8 @@ RECORDINGS = (
 
 
 def main(names: Sequence[str]) -> int:
-    """Record those named, or all; the first exit code that is not 0."""
-    os.environ[VARIABLE] = "sim-recording"
+    """Record the named transcripts, or all; returns the first non-zero exit code."""
+    os.environ[KEY_VARIABLE] = "sim-recording"
     codes = []
     with serve_in_background(build_app(latency=(0, 0)), PORT) as url:
         for recording in RECORDINGS:
@@ -76,15 +76,15 @@ def main(names: Sequence[str]) -> int:
 
 
 def _record(recording: Recording, url: str) -> int:
-    options = [word for option in recording.options for word in ("--option", option)]
+    options = [argument for option in recording.options for argument in ("--option", option)]
     with redirect_stdout(StringIO()):
         return toolgauge(
             [
                 "probe",
                 *("--provider", recording.provider, "--base-url", url + recording.base),
-                *("--model", recording.model, "--api-key-env", VARIABLE, *options),
+                *("--model", recording.model, "--api-key-env", KEY_VARIABLE, *options),
                 *("--suite", "light", "--concurrency", "1"),
-                *("--transcript", str(HERE / f"{recording.name}.jsonl")),
+                *("--transcript", str(FOLDER / f"{recording.name}.jsonl")),
             ]
         )
 

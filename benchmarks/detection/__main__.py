@@ -41,9 +41,9 @@ ALL: Sequence[Callable[[], Table]] = (
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="half a minute instead of three")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     failures = 0
-    for part in QUICK if asked.quick else ALL:
+    for part in QUICK if options.quick else ALL:
         table = part()
         print(table.text(), flush=True)
         failures += table.failures

@@ -1,4 +1,4 @@
-"""How long a drop goes unseen."""
+"""How long a drop stays undetected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.detection.published import Delay
 from benchmarks.detection.recursion import Replicates, Setting
 from benchmarks.detection.tables import Table, within
 from health.detector import Baseline, alarm_threshold
-from health.power import runs_to_find
+from health.power import runs_to_detect
 
 REPLICATES, SEED = 2000, 202
 HEALTHY, HORIZON = 30, 120
@@ -31,7 +31,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """How many times a drop is looked for, and how long."""
+    """How many replicates of a drop are simulated, and how long."""
 
     replicates: int = REPLICATES
     seed: int = SEED
@@ -41,41 +41,41 @@ class Study:
 USUAL, LONG = Study(), Study(horizon=2000)
 
 
-def slots_until_found(
+def slots_until_detected(
     drop: Drop, setting: Setting, study: Study = USUAL, baselines: Counts | None = None
 ) -> Counts:
-    """Of each replicate; one past the horizon where it is not found.
+    """The slots of each replicate; one past the horizon if the drop is not detected.
 
-    A false alarm in the healthy slots resets the sums, as in operation, and is no find.
+    A false alarm in the healthy slots resets the sums, as in operation, and is no detection.
     """
     runs = Runs(np.random.default_rng(study.seed), setting.trials, drop.rho)
     if baselines is None:
         baselines = runs.baselines(drop.before, study.replicates, setting.baseline_trials)
     detectors = Replicates(setting, baselines)
-    left = np.arange(study.replicates)
-    found = np.full(study.replicates, study.horizon + 1)
+    undetected = np.arange(study.replicates)
+    slots = np.full(study.replicates, study.horizon + 1)
     for _ in range(HEALTHY):
-        detectors.slot(left, runs, drop.before)
+        detectors.slot(undetected, runs, drop.before)
     for number in range(1, study.horizon + 1):
-        raised = detectors.slot(left, runs, drop.after).raised
-        found[raised] = number
-        left = np.setdiff1d(left, raised, assume_unique=True)
-    return found
+        raised = detectors.slot(undetected, runs, drop.after).raised
+        slots[raised] = number
+        undetected = np.setdiff1d(undetected, raised, assume_unique=True)
+    return slots
 
 
-def summary(found: Counts) -> Delay:
-    """Not found counts as the horizon."""
-    missed = float((found > HORIZON).mean())
-    slots = np.minimum(found, HORIZON)
+def summary(counts: Counts) -> Delay:
+    """The summary of some delays; an undetected drop counts as the horizon."""
+    missed = float((counts > HORIZON).mean())
+    slots = np.minimum(counts, HORIZON)
     late = float(np.quantile(slots, 0.9))
     return Delay(float(slots.mean()), float(np.median(slots)), late, missed)
 
 
-def is_near(found: Delay, expected: Delay) -> bool:
-    """By the mean; by the median where so many are missed that the horizon makes the mean."""
+def is_near(measured: Delay, expected: Delay) -> bool:
+    """Compare the means, or the medians if many misses let the horizon dominate the mean."""
     if expected.late >= HORIZON:
-        return within(found.median, expected.median, published.MEDIAN_TOLERANCE)
-    return within(found.mean, expected.mean, published.MEAN_TOLERANCE)
+        return within(measured.median, expected.median, published.MEDIAN_TOLERANCE)
+    return within(measured.mean, expected.mean, published.MEAN_TOLERANCE)
 
 
 def drops(trials: Iterable[int] = (5, 10, 20)) -> Table:
@@ -91,7 +91,7 @@ def drops(trials: Iterable[int] = (5, 10, 20)) -> Table:
 
 
 def other_drops() -> Table:
-    """Independent trials, no runs that confirm, and an hourly cadence: ten trials each."""
+    """Independent trials, no confirmation runs, and an hourly cadence: ten trials each."""
     table = _table("T2 and T4: slots until a drop is found, in other settings")
     usual = Setting(10, alarm_threshold(SIX_HOURLY))
     for (before, after), was in published.INDEPENDENT_DELAYS.items():
@@ -113,18 +113,21 @@ def _table(title: str) -> Table:
 
 
 def _compare(table: Table, drop: Drop, setting: Setting, was: Delay, note: str = "") -> None:
-    found = summary(slots_until_found(drop, setting))
+    measured = summary(slots_until_detected(drop, setting))
     name = f"{drop.before:g} to {drop.after:g} {note}".strip()
-    table.add((str(setting.trials), name, _shown(found), _shown(was)), is_near(found, was))
+    table.add(
+        (str(setting.trials), name, _format_delay(measured), _format_delay(was)),
+        is_near(measured, was),
+    )
 
 
-def _shown(delay: Delay) -> str:
+def _format_delay(delay: Delay) -> str:
     missed = "" if delay.missed is None else f" ({delay.missed:.2f})"
     return f"{delay.mean:.4g} / {delay.median:g} / {delay.late:g}{missed}"
 
 
 def formula() -> Table:
-    """What `health.power` promises against what happens."""
+    """The prediction of `health.power` against the simulation."""
     table = Table(
         f"Runs until a drop is found, ten trials, rho 0.1, no runs that confirm, seed {SEED}",
         (
@@ -140,10 +143,15 @@ def formula() -> Table:
         usual = round(before * setting.baseline_trials)
         reference = Baseline(usual, setting.baseline_trials).reference(per_run=10)
         for after in (0.8, 0.5, 0.2):
-            expected = runs_to_find(reference, after, 10, setting.log_threshold)
-            drop, alike = Drop(before, after), np.full(REPLICATES, usual)
-            mean = slots_until_found(drop, setting, LONG, alike).mean()
-            drawn = np.median(slots_until_found(drop, setting, LONG))
-            row = (f"{before:g} to {after:g}", f"{expected:.1f}", f"{mean:.1f}", f"{drawn:g}")
+            expected = runs_to_detect(reference, after, 10, setting.log_threshold)
+            drop, equal_baselines = Drop(before, after), np.full(REPLICATES, usual)
+            mean = slots_until_detected(drop, setting, LONG, equal_baselines).mean()
+            drawn_median = np.median(slots_until_detected(drop, setting, LONG))
+            row = (
+                f"{before:g} to {after:g}",
+                f"{expected:.1f}",
+                f"{mean:.1f}",
+                f"{drawn_median:g}",
+            )
             table.add(row, within(expected, float(mean), 0.15))
     return table

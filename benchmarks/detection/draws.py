@@ -1,4 +1,4 @@
-"""Trials of runs whose true rate is known."""
+"""Simulated runs with a known true rate."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ BASELINE_TRIALS = 200
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Runs of so many trials, which hang together by rho."""
+    """Runs of this many trials, correlated by rho."""
 
     rng: np.random.Generator
     trials: int
     rho: float
 
     def successes(self, rate: float, size: int | tuple[int, int]) -> Counts:
-        """Drawn for so many runs with one true rate."""
+        """The successes of `size` runs with one true rate."""
         if self.rho == 0 or rate in (0.0, 1.0):
             return self.rng.binomial(self.trials, rate, size)
         weight = (1 - self.rho) / self.rho
@@ -28,7 +28,7 @@ class Runs:
         return self.rng.binomial(self.trials, rates)
 
     def baselines(self, rate: float, replicates: int, trials: int = BASELINE_TRIALS) -> Counts:
-        """The successes of as many baselines, each measured by runs of its own."""
-        drawn = self.successes(rate, (replicates, trials // self.trials))
-        successes: Counts = drawn.sum(axis=1)
+        """The successes of this many baselines, each from its own runs."""
+        run_successes = self.successes(rate, (replicates, trials // self.trials))
+        successes: Counts = run_successes.sum(axis=1)
         return successes

@@ -1,4 +1,4 @@
-"""The figure of a degradation being found: `python -m benchmarks.detection.figure`."""
+"""The figure of a detected degradation: `python -m benchmarks.detection.figure`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MIDDLE, END, BOLD = 'text-anchor="middle"', 'text-anchor="end"', 'font-weight="6
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """A part of the figure with a scale of its own."""
+    """A part of the figure with its own scale."""
 
     top: float
     bottom: float
@@ -42,31 +42,31 @@ def main() -> None:
     print(f"Wrote {FILE.name}.")
 
 
-def draw_figure(told: Sequence[StoryRun]) -> str:
-    """The whole picture, on white so that it can be read on any page."""
-    x = _across(len(told))
+def draw_figure(runs: Sequence[StoryRun]) -> str:
+    """The whole figure, on white so that it is readable on any page."""
+    x = _across(len(runs))
     parts = [
-        *_frame(told),
-        *_rates(told, x),
-        *_evidence(told, x),
-        *_marks(told, x),
+        *_frame(runs),
+        *_rates(runs, x),
+        *_evidence(runs, x),
+        *_marks(runs, x),
         *_legend(),
     ]
     return "\n".join((*parts, "</svg>", ""))
 
 
-def _across(runs: int) -> Callable[[int], float]:
-    return lambda number: LEFT + (number + 0.5) * (RIGHT - LEFT) / runs
+def _across(count: int) -> Callable[[int], float]:
+    return lambda number: LEFT + (number + 0.5) * (RIGHT - LEFT) / count
 
 
-def _frame(told: Sequence[StoryRun]) -> Iterator[str]:
+def _frame(runs: Sequence[StoryRun]) -> Iterator[str]:
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'width="{WIDTH}" height="{HEIGHT}" role="img" aria-labelledby="title about" '
         'font-family="system-ui, sans-serif" font-size="13">'
     )
     yield '<title id="title">A degradation being found</title>'
-    yield f'<desc id="about">{_about(told)}</desc>'
+    yield f'<desc id="about">{_about(runs)}</desc>'
     yield f'<rect width="{WIDTH}" height="{HEIGHT}" rx="6" fill="#ffffff"/>'
     yield _text(24, 32, "A degradation being found", style=BOLD + ' font-size="18"')
     yield _text(
@@ -79,56 +79,56 @@ def _frame(told: Sequence[StoryRun]) -> Iterator[str]:
     yield _text((LEFT + RIGHT) / 2, 532, "run, in order", QUIET, MIDDLE)
 
 
-def _about(told: Sequence[StoryRun]) -> str:
-    first = _first(told, lambda run: run.is_degraded)
-    slots = sum(not run.confirms for run in told[first:])
+def _about(runs: Sequence[StoryRun]) -> str:
+    first = _first(runs, lambda run: run.is_degraded)
+    slots = sum(not run.confirms for run in runs[first:])
     return (
-        f"Above, the rate of {len(told)} runs. Below, the logarithm of the evidence. The rate "
-        f"falls at run {first + 1}; the alarm is raised at run {len(told)}, in the scheduled slot "
+        f"Above, the rate of {len(runs)} runs. Below, the logarithm of the evidence. The rate "
+        f"falls at run {first + 1}; the alarm is raised at run {len(runs)}, in the scheduled slot "
         f"number {slots} from there."
     )
 
 
-def _rates(told: Sequence[StoryRun], x: Callable[[int], float]) -> Iterator[str]:
+def _rates(runs: Sequence[StoryRun], x: Callable[[int], float]) -> Iterator[str]:
     yield from _scale(RATE, [(tick / 10, f"{tick * 10} %") for tick in (4, 6, 8, 10)])
     yield _text(LEFT, RATE.top - 10, "successful trials of a run", style=BOLD)
     usual = BASELINE.successes / BASELINE.trials
     yield _level(RATE, usual, QUIET, f"baseline {_percent(usual)}", nudge=-1)
     yield _level(RATE, story.reference(), BLUE, f"reference {_percent(story.reference())}", 9)
-    for number, run in enumerate(told):
+    for number, run in enumerate(runs):
         yield _dot(x(number), RATE.y(run.rate), run)
-    blip = min(range(_first(told, lambda run: run.is_degraded)), key=lambda n: told[n].rate)
-    yield _text(x(blip) + 10, RATE.y(told[blip].rate) + 4, "one bad run is no warning", QUIET)
+    blip = min(range(_first(runs, lambda run: run.is_degraded)), key=lambda n: runs[n].rate)
+    yield _text(x(blip) + 10, RATE.y(runs[blip].rate) + 4, "one bad run is no warning", QUIET)
 
 
-def _evidence(told: Sequence[StoryRun], x: Callable[[int], float]) -> Iterator[str]:
+def _evidence(runs: Sequence[StoryRun], x: Callable[[int], float]) -> Iterator[str]:
     yield from _scale(EVIDENCE, [(value, str(value)) for value in (0, 4, 8, 12)])
     yield _text(LEFT, EVIDENCE.top - 10, "evidence of a fall, ln M", style=BOLD)
     yield _level(EVIDENCE, log(WARN), AMBER, f"warn, ln {WARN:.0f} = {log(WARN):.1f}")
     yield _level(EVIDENCE, LOG_THRESHOLD, RED, f"alarm, ln A = {LOG_THRESHOLD:.1f}")
     points = " ".join(
-        f"{x(number):.1f},{EVIDENCE.y(run.log_m):.1f}" for number, run in enumerate(told)
+        f"{x(number):.1f},{EVIDENCE.y(run.log_m):.1f}" for number, run in enumerate(runs)
     )
     yield f'<polyline points="{points}" fill="none" stroke="{INK}" stroke-width="1.5"/>'
-    for number, run in enumerate(told):
+    for number, run in enumerate(runs):
         yield _dot(x(number), EVIDENCE.y(run.log_m), run)
 
 
-def _marks(told: Sequence[StoryRun], x: Callable[[int], float]) -> Iterator[str]:
+def _marks(runs: Sequence[StoryRun], x: Callable[[int], float]) -> Iterator[str]:
     step = x(1) - x(0)
-    for number in range(4, _first(told, lambda run: run.is_degraded) - 2, 5):
+    for number in range(4, _first(runs, lambda run: run.is_degraded) - 2, 5):
         yield _text(x(number), EVIDENCE.bottom + 18, str(number + 1), QUIET, MIDDLE)
     for number, name, colour in (
-        (_first(told, lambda run: run.is_degraded), "rate falls", INK),
-        (_first(told, lambda run: run.verdict is Verdict.WARN), "warning", AMBER),
-        (len(told) - 1, "alarm", RED),
+        (_first(runs, lambda run: run.is_degraded), "rate falls", INK),
+        (_first(runs, lambda run: run.verdict is Verdict.WARN), "warning", AMBER),
+        (len(runs) - 1, "alarm", RED),
     ):
-        place = x(number) - step / 2 if name == "rate falls" else x(number)
+        position = x(number) - step / 2 if name == "rate falls" else x(number)
         yield (
-            f'<line x1="{place:.1f}" x2="{place:.1f}" y1="{RATE.top}" y2="{EVIDENCE.bottom}" '
+            f'<line x1="{position:.1f}" x2="{position:.1f}" y1="{RATE.top}" y2="{EVIDENCE.bottom}" '
             f'stroke="{colour}" stroke-width="1" stroke-dasharray="2 3"/>'
         )
-        yield _text(place, EVIDENCE.bottom + 18, name, colour, MIDDLE)
+        yield _text(position, EVIDENCE.bottom + 18, name, colour, MIDDLE)
 
 
 def _legend() -> Iterator[str]:
@@ -169,8 +169,8 @@ def _percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def _first(told: Sequence[StoryRun], holds: Callable[[StoryRun], bool]) -> int:
-    return next(number for number, run in enumerate(told) if holds(run))
+def _first(runs: Sequence[StoryRun], condition: Callable[[StoryRun], bool]) -> int:
+    return next(number for number, run in enumerate(runs) if condition(run))
 
 
 if __name__ == "__main__":

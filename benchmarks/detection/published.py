@@ -1,7 +1,6 @@
-"""The figures that the detector's design was published with, and how far ours may be from them.
+"""The published figures of the detector's design, and the tolerances of ours.
 
-They come from a simulation by other hands; independent code draws other numbers from the same
-seeds.
+They come from an independent simulation, whose code draws other numbers from the same seeds.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from typing import NamedTuple
 
 RATES = (1.0, 0.98, 0.95, 0.9)
 
-# (trials a run, rho): for each rate, false alarms a metric and year, and added runs in percent.
+# (trials per run, rho): per rate, false alarms per metric per year, and added runs in percent.
 FALSE_ALARMS = {
     (5, 0.0): ((0.000, 0.0), (0.013, 0.7), (0.035, 1.2), (0.015, 1.6)),
     (5, 0.1): ((0.000, 0.0), (0.023, 1.2), (0.054, 2.0), (0.052, 2.8)),
@@ -23,11 +22,11 @@ FALSE_ALARMS = {
     (20, 0.3): ((0.000, 0.0), (0.094, 1.4), (0.585, 3.4), (1.500, 5.6)),
 }
 POOLED = {0.98: 0.017, 0.95: 0.077, 0.9: 0.097}
-MOST_ALARMS = 0.15
-# rho: false alarms a profile and year, share of years without one.
+MAX_ALARMS = 0.15
+# rho: false alarms per profile per year, share of years without one.
 PROFILE = {0.0: (0.105, 0.965), 0.1: (0.37, 0.896)}
-MOST_PROFILE_ALARMS = 0.6
-# Slots a year: false alarms a metric and year at a true rate of 0.98, 0.95 and 0.9.
+MAX_PROFILE_ALARMS = 0.6
+# Slots per year: false alarms per metric per year at a true rate of 0.98, 0.95 and 0.9.
 BY_CADENCE = {365: (0.009, 0.039, 0.064), 8760: (0.040, 0.144, 0.116)}
 
 
@@ -36,12 +35,12 @@ class Delay(NamedTuple):
 
     mean: float
     median: float
-    late: float  # nine in ten are found by then
-    missed: float | None = 0.0  # share that is not found in 120 slots, where it was told
+    late: float  # nine in ten are detected by then
+    missed: float | None = 0.0  # share that is not detected in 120 slots, if published
 
 
 ONE = Delay(1, 1, 1)
-# (trials a run, rate before): for each rate after it. Rho is 0.1.
+# (trials per run, rate before): per rate after the drop. Rho is 0.1.
 DELAYS = {
     (5, 1.0): {0.9: Delay(9.2, 8, 17), 0.8: Delay(3.5, 3, 6), 0.5: Delay(1.3, 1, 2), 0.0: ONE},
     (5, 0.98): {
@@ -93,7 +92,7 @@ INDEPENDENT_DELAYS = {
     (0.95, 0.8): Delay(10.7, 9, 18),
     (0.9, 0.8): Delay(53, 36, 120, None),
 }
-# Ten trials, rho 0.1, no runs that confirm.
+# Ten trials, rho 0.1, no confirmation runs.
 UNCONFIRMED_DELAYS = {
     (0.98, 0.8): Delay(13.3, 11, 23),
     (0.98, 0.5): Delay(3.8, 4, 5),
@@ -105,14 +104,14 @@ MEAN_TOLERANCE, MEDIAN_TOLERANCE = 0.08, 0.15
 
 
 class Stay(NamedTuple):
-    """What a rule of leaving the fallback costs."""
+    """The cost of a rule for leaving the fallback."""
 
-    entries: float  # a year
+    entries: float  # per year
     share: float | None = None  # of the time (of bad weeks) in fallback
     cautious: float | None = None  # of good weeks
 
 
-# For each truth: leave on the first good run, on three in a row, as recommended.
+# Per truth: leave on the first good run, on three in a row, as recommended.
 RECOVERY = {
     "healthy": (Stay(0.07), Stay(0.06), Stay(0.06)),
     "0.80 for good": (Stay(92, 0.15), Stay(58, 0.43), Stay(3.6, 0.94)),
@@ -124,7 +123,7 @@ LEFT_HALF, LEFT_NINE_TENTHS = 2, 4  # slots after the ten days
 RECOVERY_TOLERANCE, RARE_TOLERANCE = 0.25, 0.05
 # Buckets of 200 requests, rho 0.02, from 0.99 to each rate: mean until the alarm.
 LIVE_DELAYS = {0.97: 88, 0.94: 12.4, 0.89: 5.5, 0.5: 2.0}
-# (requests a bucket, true rho, rate): false alarms a metric and year.
+# (requests per bucket, true rho, rate): false alarms per metric per year.
 LIVE_FALSE_ALARMS = {
     (200, 0.02, 0.99): 0.0,
     (50, 0.02, 0.99): 0.21,
@@ -132,4 +131,4 @@ LIVE_FALSE_ALARMS = {
     (200, 0.05, 0.99): 0.84,
     (200, 0.05, 0.97): 2.8,
 }
-MOST_FLEET_ALARMS = 0.5
+MAX_FLEET_ALARMS = 0.5

@@ -1,4 +1,4 @@
-"""The rules of leaving the fallback side by side."""
+"""The rules for leaving the fallback, side by side."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ from benchmarks.detection.tables import Table, within
 
 
 def rules(compared: Sequence[Rule] = tuple(Rule)) -> Table:
-    """The recommended rule is judged; the others show what it is worth."""
+    """The recommended rule is judged; the others are for comparison."""
     table = Table(
         f"Leaving the fallback: entries a year (share of the time inside), seed {SEED}",
         ("truth", "rule", "found", "published", "within 25 %"),
     )
     for name, expected in published.RECOVERY.items():
-        for rule, was in zip(Rule, expected, strict=True):
+        for rule, published_stay in zip(Rule, expected, strict=True):
             if rule in compared:
                 rates = truth(name)
                 stays = year(rates, rule)
-                found = stay(rates, stays)
-                passed = is_near(found, was) if rule is Rule.RECOMMENDED else None
-                table.add((name, rule, _shown(found), _shown(was)), passed)
+                measured = stay(rates, stays)
+                passed = is_near(measured, published_stay) if rule is Rule.RECOMMENDED else None
+                table.add(
+                    (name, rule, _format_stay(measured), _format_stay(published_stay)), passed
+                )
                 if rule is Rule.RECOMMENDED and name == "0.50 for ten days":
                     _add_leaving(table, rates, stays)
     return table
@@ -39,13 +41,13 @@ def as_built() -> Table:
     )
     for name in published.RECOVERY:
         rates = truth(name)
-        found = stay(rates, year(rates, Rule.RECOMMENDED, as_built=True))
-        table.add((name, _shown(found)))
+        measured = stay(rates, year(rates, Rule.RECOMMENDED, as_built=True))
+        table.add((name, _format_stay(measured)))
     return table
 
 
 def stay(rates: Floats, stays: Stays) -> Stay:
-    """The time inside of bad slots and of good ones after the first bad one."""
+    """The time inside during bad slots, and during good ones after the first bad one."""
     bad = rates < rates.max()
     inside = stays.inside.mean(axis=1)
     entries = float(stays.entries.mean())
@@ -68,11 +70,11 @@ def leaving(rates: Floats, stays: Stays) -> tuple[float, float]:
     return float(np.quantile(out, 0.5)), float(np.quantile(out, 0.9))
 
 
-def is_near(found: Stay, was: Stay) -> bool:
-    """The share of good weeks only where it was published; rare entries by their difference."""
-    if was.entries < 0.1:
-        return abs(found.entries - was.entries) <= published.RARE_TOLERANCE
-    pairs = zip(found, was, strict=True)
+def is_near(measured: Stay, expected: Stay) -> bool:
+    """Good weeks are compared only if published; rare entries by their difference."""
+    if expected.entries < 0.1:
+        return abs(measured.entries - expected.entries) <= published.RARE_TOLERANCE
+    pairs = zip(measured, expected, strict=True)
     return all(
         within(ours, theirs, published.RECOVERY_TOLERANCE)
         for ours, theirs in pairs
@@ -88,7 +90,7 @@ def _add_leaving(table: Table, rates: Floats, stays: Stays) -> None:
     table.add((name, Rule.RECOMMENDED, f"{half:g}, {most:g}", was), passed)
 
 
-def _shown(stay: Stay) -> str:
+def _format_stay(stay: Stay) -> str:
     if stay.share is None:
         return f"{stay.entries:.3g}"
     good = "" if stay.cautious is None else f"; good slots {stay.cautious:.0%}"

@@ -1,4 +1,4 @@
-"""The detector of many replicates at once; its ratios are those of `health.detector`."""
+"""The detector for many replicates at once, with the ratios of `health.detector`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONFIRMATIONS = 4
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What all replicates of one simulation have in common."""
+    """What all replicates of one simulation share."""
 
     trials: int
     log_threshold: float
@@ -30,7 +30,7 @@ class Setting:
 
 
 class Slot(NamedTuple):
-    """What happened in a slot."""
+    """The events of one slot."""
 
     scheduled: Counts  # successes of the scheduled run of each
     raised: Counts  # who raised the alarm
@@ -38,9 +38,9 @@ class Slot(NamedTuple):
 
 
 class Replicates:
-    """The sums of one detector for each baseline.
+    """The sums of one detector per baseline.
 
-    They are kept as they are, not as logarithms: the alarm resets them long before they overflow.
+    They are not stored as logarithms: the alarm resets them long before they overflow.
     """
 
     def __init__(self, setting: Setting, baselines: Counts) -> None:
@@ -55,27 +55,27 @@ class Replicates:
     def __len__(self) -> int:
         return len(self.sums)
 
-    def take(self, successes: Counts, who: Counts) -> Sums:
-        """Add one run of each of them; their evidence M after it."""
+    def add_run(self, successes: Counts, who: Counts) -> Sums:
+        """Add one run of each; returns their evidence M after it."""
         sums = (1 + self.sums[who]) * self._ratios[self._first[who] + successes]
         self.sums[who] = sums
         evidence: Sums = sums.mean(axis=1)
         return evidence
 
     def slot(self, who: Counts, runs: Runs, rate: float) -> Slot:
-        """One scheduled run of each, and at once those that confirm a warning.
+        """One scheduled run of each, followed at once by its confirmation runs.
 
-        Whoever raised the alarm starts anew.
+        A replicate that raised the alarm starts over.
         """
         scheduled = runs.successes(rate, len(who))
-        evidence = self.take(scheduled, who)
+        evidence = self.add_run(scheduled, who)
         added, alarmed = 0, [who[evidence >= self.alarm]]
         for _ in range(self.setting.confirmations):
             who = who[(evidence >= self.setting.warn) & (evidence < self.alarm)]
             if not len(who):
                 break
             added += len(who)
-            evidence = self.take(runs.successes(rate, len(who)), who)
+            evidence = self.add_run(runs.successes(rate, len(who)), who)
             alarmed.append(who[evidence >= self.alarm])
         raised = np.concatenate(alarmed)
         self.sums[raised] = 0
@@ -84,7 +84,7 @@ class Replicates:
 
 @cache
 def ratios_of(setting: Setting, successes: int) -> Sums:
-    """What each number of successes multiplies the sums with, under one baseline."""
+    """The factor of the sums for each number of successes, under one baseline."""
     baseline = Baseline(successes, setting.baseline_trials)
     reference = baseline.reference(setting.lane, per_run=setting.trials)
     return np.exp(

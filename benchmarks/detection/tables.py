@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Table:
-    """Rows under a title. Where the last column is a verdict, a row may miss its tolerance."""
+    """Rows under a title. If the last column is a verdict, a row may miss its tolerance."""
 
     title: str
     columns: Sequence[str]
@@ -17,13 +17,13 @@ class Table:
     notes: list[str] = field(default_factory=list)
 
     def add(self, row: Sequence[str], passed: bool | None = None) -> None:
-        """A row; with a verdict where one is due, a dash where the others have one."""
+        """Add a row; with a verdict if it is judged, else a dash in that column."""
         judged = len(row) < len(self.columns)
         self.rows.append((*row, _VERDICTS[passed]) if judged else row)
         self.failures += passed is False
 
     def text(self) -> str:
-        """As Markdown, which people read as well."""
+        """The table as Markdown."""
         lines = [self.columns, ["---"] * len(self.columns), *self.rows]
         table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
         return "\n\n".join((f"**{self.title}**", table, *self.notes)) + "\n"
@@ -32,6 +32,6 @@ class Table:
 _VERDICTS = {True: "yes", False: "NO", None: "-"}
 
 
-def within(found: float, expected: float, share: float) -> bool:
-    """Whether a figure is as far from the expected one as this share of it, at most."""
-    return abs(found - expected) <= share * expected + 1e-9
+def within(value: float, expected: float, share: float) -> bool:
+    """Whether a value differs from the expected one by at most this share of it."""
+    return abs(value - expected) <= share * expected + 1e-9

@@ -1,1 +1,1 @@
-"""Faults that need programs beside ours: a wrong clock, a pooler, a network that is cut."""
+"""Faults that need other programs: a wrong clock, a pooler, a network that is cut."""

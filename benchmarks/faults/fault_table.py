@@ -1,4 +1,4 @@
-"""What a fault command prints and how it ends."""
+"""The output and the exit code of a fault command."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class Missing(Exception):
     """Something must be installed or allowed first; the message says what."""
 
 
-def program(name: str, package: str) -> Path:
-    """Where a program is, or what to install."""
-    # Distributions keep servers out of the paths of normal users.
-    found = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
-    if found is None:
+def find_program(name: str, package: str) -> Path:
+    """The path of a program; raises Missing with the package to install."""
+    # Distributions install servers outside the PATH of normal users.
+    path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/usr/local/sbin")
+    if path is None:
         raise Missing(f"{name} is needed: apt install {package}")
-    return Path(found)
+    return Path(path)
 
 
 @contextmanager
 def scratch(servers: Servers, vendor: Vendor) -> Iterator[Stack]:
-    """A stack whose logs go away with it."""
+    """A stack whose logs are removed with it."""
     with (
         tempfile.TemporaryDirectory(prefix="toolgauge-faults-") as folder,
         open_stack(servers, vendor, Path(folder)) as stack,
@@ -43,7 +43,7 @@ def scratch(servers: Servers, vendor: Vendor) -> Iterator[Stack]:
 
 
 class Report:
-    """Lines on the terminal, and whether all of them were good."""
+    """Lines on the terminal, and whether all checks passed."""
 
     def __init__(self) -> None:
         self.is_good = True
@@ -51,13 +51,13 @@ class Report:
     def say(self, line: str) -> None:
         print(line, flush=True)
 
-    def check(self, claim: str, found: object) -> None:
-        """A promise, and what was found against it: nothing, if it holds."""
-        self.say(f"  {'FAILED' if found else 'holds '}  {claim}{f': {found}' if found else ''}")
-        self.is_good = self.is_good and not found
+    def check(self, claim: str, fault: object) -> None:
+        """Print a claim, and the evidence against it, if any."""
+        self.say(f"  {'FAILED' if fault else 'holds '}  {claim}{f': {fault}' if fault else ''}")
+        self.is_good = self.is_good and not fault
 
     def finish(self, stack: Stack, watch: Watch, checks: tuple[Check, ...]) -> int:
-        """Check the invariants one by one; 0 where all hold, else 1."""
+        """Check the invariants one by one; 0 if all hold, else 1."""
         for check in checks:
             self.check(str(check.__doc__), violations(stack.url, [check]))
         self.check(
@@ -65,16 +65,16 @@ class Report:
             f"cap ({watch.samples} looks, at most {watch.most_at_once} at once).",
             watch.violations,
         )
-        counted: list[tuple[Any, ...]] = stack.sql(
+        counts: list[tuple[Any, ...]] = stack.sql(
             "SELECT state, count(*) FROM dashboard_run GROUP BY 1 ORDER BY 1"
         )
-        self.say("  runs: " + ", ".join(f"{number} {state}" for state, number in counted))
+        self.say("  runs: " + ", ".join(f"{number} {state}" for state, number in counts))
         self.say("all good" if self.is_good else "NOT GOOD")
         return 0 if self.is_good else 1
 
 
 def wait_for(claim: Any, what: str, seconds: float) -> str:
-    """Nothing where the claim comes true in time, else what did not."""
+    """ "" if the claim becomes true in time, else what did not."""
     try:
         eventually(claim, seconds=seconds, what=what)
     except AssertionError as exc:
@@ -90,7 +90,7 @@ def clock(stack: Stack) -> Any:
 
 
 def main(command: Any) -> int:
-    """Run a command of this folder; 3 where it cannot run here."""
+    """Run a command of this folder; 3 if it cannot run here."""
     try:
         return int(command())
     except Missing as exc:

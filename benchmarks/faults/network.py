@@ -1,8 +1,8 @@
-"""A worker in a network of its own, cut off from Postgres: `python -m benchmarks.faults.network`.
+"""A worker in its own network, cut off from Postgres: `python -m benchmarks.faults.network`.
 
 Two workers, one of them in another network namespace with one line to Postgres and the broker and
-another to the model. The first line is taken down for a minute, in the middle of a run. Needs root
-and `ip` (`apt install iproute2`).
+another to the model. The first line is down for a minute, in the middle of a run. Needs root and
+`ip` (`apt install iproute2`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from benchmarks.faults.fault_table import Missing, Report, clock, main, program, scratch, wait_for
+from benchmarks.faults.fault_table import (
+    Missing,
+    Report,
+    clock,
+    find_program,
+    main,
+    scratch,
+    wait_for,
+)
 from tests.faults import database_faults
 from tests.faults.invariants import ALWAYS, overdue, starved
 from tests.faults.processes import ProcessGroup
@@ -28,16 +36,16 @@ from tests.faults.stack import Stack
 
 SECONDS = 60.0
 SPACE = "toolgauge-far"
-# Name of the line, our end of it, the far end.
+# The line's name, our end of it, the far end.
 TO_STORE = ("tgstore", "10.213.77.1", "10.213.77.2")
 TO_MODEL = ("tgmodel", "10.213.78.1", "10.213.78.2")
 LEASE = {"RUN_LEASE": "10s", "RUN_HEARTBEAT": "2s"}
 
 
 def run() -> int:
-    """Cut for a minute, mend, check that nothing was lost or doubled."""
+    """Cut for a minute, reconnect, check that nothing was lost or duplicated."""
     report = Report()
-    ip = program("ip", "iproute2")
+    ip = find_program("ip", "iproute2")
     if os.geteuid() != 0:
         raise Missing("Only root may make network namespaces: sudo, or a container of its own")
     with (
@@ -54,40 +62,40 @@ def run() -> int:
         stack.wake(8, milliseconds=400)
         far = _far_worker(ip, stack, store.port, broker.port)
         near = stack.worker("near", concurrency=2)
-        _cut(report, ip, stack, far)
+        _cut_line(report, ip, stack, far)
         report.check("Both workers are still up.", [] if far.is_up() and near.is_up() else "no")
         return report.finish(stack, watch, ALWAYS)
 
 
-def _cut(report: Report, ip: Path, stack: Stack, far: ProcessGroup) -> None:
+def _cut_line(report: Report, ip: Path, stack: Stack, far: ProcessGroup) -> None:
     report.check("The far worker took runs.", wait_for(lambda: far.has_logged("run ended"), "", 60))
-    held = wait_for(lambda: _held_by(stack, far), "the far worker holds a run", 60)
-    report.check("It was in the middle of one.", held)
+    failure = wait_for(lambda: _held_by(stack, far), "the far worker holds a run", 60)
+    report.check("It was in the middle of one.", failure)
     runs = _held_by(stack, far)
     _ip(ip, "link", "set", TO_STORE[0], "down")
-    since, begun = clock(stack), time.monotonic()
+    since, started = clock(stack), time.monotonic()
     report.say(f"cut off for {SECONDS:g} s with runs {runs} in its hands")
-    left = wait_for(lambda: not starved(stack.url, since), "every endpoint finishes", SECONDS)
-    report.check("Every endpoint finished while one worker was cut off.", left)
+    failure = wait_for(lambda: not starved(stack.url, since), "every endpoint finishes", SECONDS)
+    report.check("Every endpoint finished while one worker was cut off.", failure)
     lost = "SELECT id FROM dashboard_run WHERE id = ANY(%s) AND state <> 'finished'"
     report.check("What it held was finished by the other one.", stack.sql(lost, runs))
-    time.sleep(max(0.0, SECONDS - (time.monotonic() - begun)))
+    time.sleep(max(0.0, SECONDS - (time.monotonic() - started)))
     ended = far.log.read_text(errors="replace").count("run ended")
     _ip(ip, "link", "set", TO_STORE[0], "up")
     report.say("mended")
-    again = wait_for(
+    failure = wait_for(
         lambda: far.log.read_text(errors="replace").count("run ended") > ended, "it works", 120
     )
-    report.check("The far worker works again.", again)
-    left = wait_for(lambda: not overdue(stack.url, seconds=1), "no lease is left behind", 60)
-    report.check("No lease was left behind.", left)
+    report.check("The far worker works again.", failure)
+    failure = wait_for(lambda: not overdue(stack.url, seconds=1), "no lease is left behind", 60)
+    report.check("No lease was left behind.", failure)
 
 
 def _held_by(stack: Stack, far: ProcessGroup) -> list[int]:
-    held = stack.sql(
+    failure = stack.sql(
         "SELECT id, lease_owner FROM dashboard_run WHERE state = 'running' AND done BETWEEN 1 AND 6"
     )
-    return [run for run, owner in held if _group_of(int(owner.rsplit(":", 1)[1])) == far.pid]
+    return [run for run, owner in failure if _group_of(int(owner.rsplit(":", 1)[1])) == far.pid]
 
 
 def _group_of(pid: int) -> int:
@@ -106,7 +114,7 @@ def _far_worker(ip: Path, stack: Stack, store_port: int, broker_port: int) -> Pr
 
 @contextmanager
 def _far_network(ip: Path) -> Iterator[None]:
-    """Another network on this machine, with two lines to ours; both go away with it."""
+    """Another network on this machine, with two lines to ours; both are removed with it."""
     _ip(ip, "netns", "add", SPACE)
     try:
         _ip(ip, "-n", SPACE, "link", "set", "lo", "up")
@@ -124,10 +132,10 @@ def _far_network(ip: Path) -> Iterator[None]:
         subprocess.run([ip, "netns", "del", SPACE], check=False, capture_output=True)
 
 
-def _ip(ip: Path, *words: str) -> None:
-    done = subprocess.run([ip, *words], check=False, capture_output=True, text=True)
-    if done.returncode:
-        raise Missing(f"ip {' '.join(words)}: {done.stderr.strip()}")
+def _ip(ip: Path, *arguments: str) -> None:
+    result = subprocess.run([ip, *arguments], check=False, capture_output=True, text=True)
+    if result.returncode:
+        raise Missing(f"ip {' '.join(arguments)}: {result.stderr.strip()}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""F13, a pooler that gives each transaction another session: `python -m benchmarks.faults.pooler`.
+"""F13, a pooler that uses another session per transaction: `python -m benchmarks.faults.pooler`.
 
-PgBouncer (`apt install pgbouncer`) in transaction mode, with no help for prepared statements and
-fewer sessions than there are processes. Workers and beats know only the pooler; some are killed.
+PgBouncer (`apt install pgbouncer`) in transaction mode, without support for prepared statements and
+with fewer sessions than processes. Workers and beats only know the pooler; some are killed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psycopg
 
-from benchmarks.faults.fault_table import Report, clock, main, program, scratch, wait_for
+from benchmarks.faults.fault_table import Report, clock, find_program, main, scratch, wait_for
 from launcher import ports
 from launcher.process import Command, Process
 from tests.faults import database_faults
@@ -35,7 +35,7 @@ RECOVERED_SECONDS = 180.0
 def run() -> int:
     """Kill workers behind a pooler, wait for every endpoint, check all invariants."""
     report = Report()
-    bouncer = program("pgbouncer", "pgbouncer")
+    bouncer = find_program("pgbouncer", "pgbouncer")
     with (
         running_vendor() as vendor,
         running_servers(vendor) as servers,
@@ -54,21 +54,21 @@ def run() -> int:
         chaos.recover()
         since = clock(stack)
         report.say(f"{chaos.kills.total()} kills behind a pooler of {SESSIONS} sessions")
-        left = wait_for(
+        failure = wait_for(
             lambda: not starved(stack.url, since), "every endpoint finishes", RECOVERED_SECONDS
         )
-        report.check("Every endpoint finished a run after the last kill.", left)
-        left = wait_for(lambda: not overdue(stack.url, seconds=1), "no lease is left behind", 30)
-        report.check("No lease was left behind.", left)
-        report.check(f"Never more than {SESSIONS} sessions were used.", _too_many(stack))
+        report.check("Every endpoint finished a run after the last kill.", failure)
+        failure = wait_for(lambda: not overdue(stack.url, seconds=1), "no lease is left behind", 30)
+        report.check("No lease was left behind.", failure)
+        report.check(f"Never more than {SESSIONS} sessions were used.", _session_excess(stack))
         report.check("No process met an error of the database.", _errors(stack))
         stack.env = direct
         return report.finish(stack, watch, ALWAYS)
 
 
 @contextmanager
-def _pooler(program: Path, stack: Stack) -> Iterator[int]:
-    """A pooler for one database; nobody but this machine reaches it, and it goes with us."""
+def _pooler(find_program: Path, stack: Stack) -> Iterator[int]:
+    """A pooler for one database, reachable only from this machine; it ends with the block."""
     cluster, port = stack.servers.cluster, ports.free_port()
     folder = cluster.folder / "pooler"
     folder.mkdir(mode=0o755, exist_ok=True)
@@ -79,12 +79,12 @@ def _pooler(program: Path, stack: Stack) -> Iterator[int]:
         f"[databases]\n{name} = {target} password={cluster.password}\n"
         f"[pgbouncer]\nlisten_addr = {ports.LOOPBACK}\nlisten_port = {port}\nauth_type = any\n"
         f"pool_mode = transaction\ndefault_pool_size = {SESSIONS}\n"
-        f"unix_socket_dir =\n{_no_help(program)}"
+        f"unix_socket_dir =\n{_prepared_statements_setting(find_program)}"
     )
     if cluster.identity.uid is not None:
         os.chown(config, cluster.identity.uid, -1)
     command = Command(
-        argv=(str(program), str(config)),
+        argv=(str(find_program), str(config)),
         env={"PATH": os.environ.get("PATH", os.defpath)},
         cwd=folder,
         log=stack.folder / "pgbouncer.log",
@@ -99,10 +99,10 @@ def _pooler(program: Path, stack: Stack) -> Iterator[int]:
         process.stop()
 
 
-def _no_help(program: Path) -> str:
-    """Newer versions carry prepared statements over; older ones do not know the setting."""
-    told = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
-    version = re.search(r"(\d+)\.(\d+)", told.stdout)
+def _prepared_statements_setting(find_program: Path) -> str:
+    """Newer versions support prepared statements; older ones do not know the setting."""
+    result = subprocess.run([find_program, "--version"], capture_output=True, text=True, check=True)
+    version = re.search(r"(\d+)\.(\d+)", result.stdout)
     is_newer = version is not None and (int(version[1]), int(version[2])) >= (1, 21)
     return "max_prepared_statements = 0\n" if is_newer else ""
 
@@ -115,20 +115,20 @@ def _answers(url: str) -> bool:
     return True
 
 
-def _too_many(stack: Stack) -> str:
-    """The pooler is not what looks at the rows here, nor is the watch."""
+def _session_excess(stack: Stack) -> str:
+    """The number of sessions if there are too many; without this query's and the watch's own."""
     used = stack.value(
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
         " AND pid <> pg_backend_pid()"
     )
-    # One more: the watch has a session of its own.
+    # The watch has its own session.
     return f"{used - 1}" if used - 1 > SESSIONS else ""
 
 
 def _errors(stack: Stack) -> str:
     signs = ("prepared statement", "cursor", "does not exist", "ProgrammingError")
-    found = [sign for sign in signs for group in stack.groups if group.has_logged(sign)]
-    return ", ".join(sorted(set(found)))
+    matches = [sign for sign in signs for group in stack.groups if group.has_logged(sign)]
+    return ", ".join(sorted(set(matches)))
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from tests.faults.stack import Stack
 LIBRARY = "libfaketime.so.1"
 FOLDERS = ("/usr/lib", "/usr/local/lib", "/opt/homebrew/lib")
 CAP = 4
-# By then every endpoint must have had its turn on a small machine; a TTL is 3 seconds.
+# Enough for every endpoint to run on a small machine; a TTL is 3 seconds.
 RECOVERED_SECONDS = 180.0
 JUMPS = {"one day ahead": "+1d", "one day back from the true time": "-1d", "the true time": "+0"}
 
@@ -40,7 +40,7 @@ def run() -> int:
         "LD_PRELOAD": str(_library()),
         "FAKETIME_TIMESTAMP_FILE": str(jumps),
         "FAKETIME_NO_CACHE": "1",
-        # Waiting and timeouts go by a clock that no one sets.
+        # Waits and timeouts use the monotonic clock, which does not jump.
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
     }
     try:
@@ -50,17 +50,17 @@ def run() -> int:
             scratch(servers, vendor) as stack,
             Watch(stack.url, cap=CAP) as watch,
         ):
-            _begin(stack)
+            _start_workers(stack)
             for name, jump in JUMPS.items():
-                _jump(report, stack, jumps, name, jump)
-            # Attempts are told apart by time there, and time went back here.
+                _jump_clock(report, stack, jumps, name, jump)
+            # That check orders attempts by time, and time went back here.
             checks = tuple(check for check in ALWAYS if check is not leases_follow_each_other)
             return report.finish(stack, watch, checks)
     finally:
         jumps.unlink()
 
 
-def _begin(stack: Stack) -> None:
+def _start_workers(stack: Stack) -> None:
     database_faults.speed_up_clock(stack)
     stack.wake(24, milliseconds=20, at_once=2)
     cap = {"PROVIDER_RUNS": str(CAP)}
@@ -69,7 +69,7 @@ def _begin(stack: Stack) -> None:
     stack.beat("beat", env=cap)
 
 
-def _jump(report: Report, stack: Stack, file: Path, name: str, jump: str) -> None:
+def _jump_clock(report: Report, stack: Stack, file: Path, name: str, jump: str) -> None:
     started = wait_for(lambda: "running" in stack.states(), "runs are under way", 60)
     finished, before = _finished(stack), clock(stack)
     file.write_text(f"{jump}\n")
@@ -80,14 +80,14 @@ def _jump(report: Report, stack: Stack, file: Path, name: str, jump: str) -> Non
         now = _finished(stack)
         return all(now[slug] > number for slug, number in finished.items())
 
-    left = wait_for(all_again, "every endpoint finishes", RECOVERED_SECONDS)
-    report.check("Every endpoint finished a run after the jump.", left)
-    left = wait_for(lambda: not overdue(stack.url, seconds=1), "no lease is left behind", 30)
-    report.check("No lease was left behind.", left)
+    failure = wait_for(all_again, "every endpoint finishes", RECOVERED_SECONDS)
+    report.check("Every endpoint finished a run after the jump.", failure)
+    failure = wait_for(lambda: not overdue(stack.url, seconds=1), "no lease is left behind", 30)
+    report.check("No lease was left behind.", failure)
 
 
 def _finished(stack: Stack) -> dict[str, int]:
-    """How often each endpoint finished a run; by number, since times went back."""
+    """The number of finished runs of each endpoint; counted, because times went back."""
     return dict(
         stack.sql(
             "SELECT e.slug, count(r.id) FROM dashboard_endpoint e LEFT JOIN dashboard_run r"
@@ -98,8 +98,8 @@ def _finished(stack: Stack) -> dict[str, int]:
 
 def _library() -> Path:
     for folder in FOLDERS:
-        for found in sorted(Path(folder).rglob(LIBRARY)):
-            return found
+        for path in sorted(Path(folder).rglob(LIBRARY)):
+            return path
     raise Missing(f"{LIBRARY} is needed: apt install faketime")
 
 

@@ -1,1 +1,1 @@
-"""What the pages cost with few and with very many rows behind them."""
+"""The cost of pages with few and with very many rows behind them."""

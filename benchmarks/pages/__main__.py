@@ -15,8 +15,8 @@ from benchmarks.pages.timing import Cost
 from launcher import postgres
 
 FEW_ENDPOINTS, MANY_ENDPOINTS = 10, 1_000
-# What this program exits with 1 for.
-MOST_RATIO, MOST_MS, MOST_RAW_RATIO = 3.0, 300.0, 1.3
+# Beyond these this program exits with 1.
+MAX_RATIO, MAX_MS, MAX_RAW_RATIO = 3.0, 300.0, 1.3
 MEASURED = 1  # the endpoint whose page is measured
 
 
@@ -26,35 +26,35 @@ def main() -> int:
     parser.add_argument("--days", type=int, default=365, help="of history, with a run a day")
     parser.add_argument("--blocks", type=int, default=10, help="of looks at each page, by turns")
     parser.add_argument("--no-browser", action="store_true")
-    asked = parser.parse_args()
-    # Ended by the way of an exception, it takes its server and its data along.
+    options = parser.parse_args()
+    # Ending by an exception removes the server and its data.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    with stack.cluster() as cluster:
-        session = _fill(asked.endpoints, asked.days)
-        is_good = _fleet(session, asked.blocks)
-        is_good &= _endpoint(session, asked.blocks)
-        if not asked.no_browser:
-            _browser(cluster, session)
+    with stack.run_cluster() as cluster:
+        session = _fill(options.endpoints, options.days)
+        is_good = _measure_fleet(session, options.blocks)
+        is_good &= _measure_endpoint(session, options.blocks)
+        if not options.no_browser:
+            _measure_browser(cluster, session)
     return int(not is_good)
 
 
 def _fill(endpoints: int, days: int) -> str:
-    """Both databases; returns the session of somebody who is signed in on both."""
-    begun = time.perf_counter()
+    """Fill both databases; returns the session of a user who is signed in on both."""
+    started = time.perf_counter()
     session = _sign_in()
     page_history.add_endpoints(1, FEW_ENDPOINTS, days=days)
     page_history.make_partitions(days)
     few = _raw_rows(range(1, page_history.FEW_ATTEMPTS + 1), page_history.FEW_EVENTS)
     page_history.settle()
-    stack.copy()
-    stack.use(stack.MANY)
+    stack.copy_database()
+    stack.use_database(stack.MANY)
     page_history.add_endpoints(FEW_ENDPOINTS + 1, endpoints, days=days)
     many = few + _raw_rows(
         range(page_history.FEW_ATTEMPTS + 1, page_history.MANY_ATTEMPTS + 1),
         page_history.MANY_EVENTS,
     )
     page_history.settle()
-    _say(f"Filled in {time.perf_counter() - begun:.0f} s: {endpoints:,} endpoints, ")
+    _say(f"Filled in {time.perf_counter() - started:.0f} s: {endpoints:,} endpoints, ")
     _say(f"a run a day for {days} days; raw rows of one endpoint {few:,} and {many:,}.")
     return session
 
@@ -63,40 +63,40 @@ def _raw_rows(attempts: range, events: int) -> int:
     return page_history.add_raw_rows(MEASURED, attempts=attempts, events=events)
 
 
-def _fleet(session: str, blocks: int) -> bool:
+def _measure_fleet(session: str, blocks: int) -> bool:
     few, many = timing.compare(_client(session), "/", blocks=blocks)
     ratio = many.ms / few.ms
     _table("fleet page", few, many)
-    return ratio <= MOST_RATIO and many.ms < MOST_MS and few.queries == many.queries
+    return ratio <= MAX_RATIO and many.ms < MAX_MS and few.queries == many.queries
 
 
-def _endpoint(session: str, blocks: int) -> bool:
+def _measure_endpoint(session: str, blocks: int) -> bool:
     path = f"/endpoints/endpoint-{MEASURED:04}/?range=30d"
     few, many = timing.compare(_client(session), path, blocks=blocks)
     _table("endpoint page", few, many)
-    return many.ms / few.ms <= MOST_RAW_RATIO and few.queries == many.queries
+    return many.ms / few.ms <= MAX_RAW_RATIO and few.queries == many.queries
 
 
-def _browser(cluster: postgres.Cluster, session: str) -> None:
-    urls = [stack.url_of(cluster, name) for name in (stack.FEW, stack.MANY)]
-    found = browser.interactive_ms(urls, session, "/")
-    if found is None:
+def _measure_browser(cluster: postgres.Cluster, session: str) -> None:
+    urls = [stack.database_url(cluster, name) for name in (stack.FEW, stack.MANY)]
+    ms = browser.interactive_ms(urls, session, "/")
+    if ms is None:
         _say("\nNO BROWSER: set CHROMIUM_PATH; time to interactive was not measured.")
         return
     _say("\n| fleet page in Chromium | few | many | ratio |\n|---|---|---|---|")
-    ratio = found[1] / found[0]
-    _say(f"| interactive after | {found[0]:.0f} ms | {found[1]:.0f} ms | {ratio:.2f} |")
+    ratio = ms[1] / ms[0]
+    _say(f"| interactive after | {ms[0]:.0f} ms | {ms[1]:.0f} ms | {ratio:.2f} |")
 
 
 def _table(name: str, few: Cost, many: Cost) -> None:
     _say(f"\n| {name} | few | many | ratio |\n|---|---|---|---|")
     _say(f"| server time, median | {few.ms:.1f} ms | {many.ms:.1f} ms | {many.ms / few.ms:.2f} |")
     _say(f"| queries | {few.queries} | {many.queries} | {many.queries / few.queries:.2f} |")
-    for what, one, other in (
+    for label, one, other in (
         ("weight", few.size, many.size),
         ("weight by gzip", few.packed, many.packed),
     ):
-        _say(f"| {what} | {one / 1024:.0f} KB | {other / 1024:.0f} KB | {other / one:.2f} |")
+        _say(f"| {label} | {one / 1024:.0f} KB | {other / 1024:.0f} KB | {other / one:.2f} |")
 
 
 def _sign_in() -> str:

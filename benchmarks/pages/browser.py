@@ -1,4 +1,4 @@
-"""How long a real browser takes until a page can be used."""
+"""How long a real browser takes until a page is interactive."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from launcher.services import ROOT
 from tests.browser import chromium
 
 LOADS = 8
-# Scripts are deferred: when this moment has come, every key and every button works.
+# Scripts are deferred: after this event every key and every button works.
 READY = """() => {
   const [loaded] = performance.getEntriesByType("navigation");
   return loaded.domContentLoadedEventEnd;
@@ -28,22 +28,22 @@ READY = """() => {
 
 
 def interactive_ms(databases: list[str], session: str, path: str) -> list[float] | None:
-    """The median for each of the databases, by turns; None where there is no browser."""
+    """The median for each database, in turns; None without a browser."""
     with sync_playwright() as playwright:
-        found = chromium.find_browser(playwright)
-        if found is None:
+        executable = chromium.find_browser(playwright)
+        if executable is None:
             return None
-        browser = chromium.launch_browser(playwright, found)
+        browser = chromium.launch_browser(playwright, executable)
         with ExitStack() as servers:
-            urls = [servers.enter_context(_serving(database)) for database in databases]
-            taken = [[_loaded(browser, url, session, path) for url in urls] for _ in range(LOADS)]
+            urls = [servers.enter_context(_run_server(database)) for database in databases]
+            loads = [[_load_ms(browser, url, session, path) for url in urls] for _ in range(LOADS)]
         browser.close()
-    # The first load finds the servers cold.
-    return [median(times) for times in zip(*taken[1:], strict=True)]
+    # The servers are cold at the first load.
+    return [median(times) for times in zip(*loads[1:], strict=True)]
 
 
-def _loaded(browser: Browser, url: str, session: str, path: str) -> float:
-    """In a context of its own: nothing of the page is in a cache."""
+def _load_ms(browser: Browser, url: str, session: str, path: str) -> float:
+    """Load in a fresh context: nothing of the page is cached."""
     context = browser.new_context(base_url=url)
     name = settings.SESSION_COOKIE_NAME
     context.add_cookies([{"name": name, "value": session, "url": url}])
@@ -56,7 +56,7 @@ def _loaded(browser: Browser, url: str, session: str, path: str) -> float:
 
 
 @contextmanager
-def _serving(database: str) -> Iterator[str]:
+def _run_server(database: str) -> Iterator[str]:
     port = ports.free_port()
     url = f"http://{ports.LOOPBACK}:{port}"
     command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--lifespan", "off"]
@@ -79,7 +79,7 @@ def _wait(url: str, seconds: float = 60) -> None:
         try:
             urllib.request.urlopen(url).close()  # noqa: S310 -- our own server
         except urllib.error.HTTPError:
-            return  # no broker, so not ready for work; it serves pages all the same
+            return  # not ready without a broker, but it serves pages
         except urllib.error.URLError:
             time.sleep(0.2)
         else:

@@ -1,4 +1,4 @@
-"""A fleet with a year behind it, written by Postgres itself."""
+"""A fleet with a year of history, written by Postgres itself."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ METRICS = [
     *("repair_success", "parallel_downgrade", "unsafe_blocked", "stream_disagreement"),
     "availability",
 ]
-# Attempts of a run of the endpoint whose page is measured, and its requests an hour on live lanes.
+# Attempts per run of the measured endpoint, and its live requests per hour.
 FEW_ATTEMPTS, MANY_ATTEMPTS = 12, 1_000
 FEW_EVENTS, MANY_EVENTS = 10, 1_000
 # The days whose raw rows are kept.
@@ -22,15 +22,15 @@ RAW_DAYS = 30
 
 
 def add_endpoints(first: int, last: int, *, days: int) -> None:
-    """Endpoints of those numbers, each with a run a day, its figures and a watch."""
+    """Endpoints with these numbers, each with a run per day, its figures and a watch."""
     numbers = {"first": first, "last": last}
     _sql(_ENDPOINTS, **numbers, providers=PROVIDERS)
     _sql(_PROFILES, **numbers, stages=STAGES)
-    # One statement for all would hold gigabytes before it is through.
-    for begin in range(first, last + 1, 100):
-        some = {"first": begin, "last": min(begin + 99, last)}
-        _sql(_RUNS, **some, days=days)
-        _sql(_FIGURES, **some, metrics=METRICS)
+    # A single statement for all would take gigabytes of memory.
+    for start in range(first, last + 1, 100):
+        batch = {"first": start, "last": min(start + 99, last)}
+        _sql(_RUNS, **batch, days=days)
+        _sql(_FIGURES, **batch, metrics=METRICS)
     _sql(_WATCHES, **numbers)
     _sql(_INCIDENTS, **numbers)
     _sql(_MODES, **numbers)
@@ -45,14 +45,14 @@ def make_partitions(days: int) -> None:
 
 
 def add_raw_rows(endpoint: int, *, attempts: range, events: int) -> int:
-    """Attempts of the endpoint's past runs and events of live traffic; returns how many in all."""
+    """Attempts of the endpoint's past runs, and live events; returns how many in total."""
     from dashboard.runs import rollups
 
-    made = _sql(_ATTEMPTS, endpoint=endpoint, first=attempts.start, last=attempts.stop - 1)
-    made += _sql(_EVENTS, endpoint=endpoint, events=events, hours=RAW_DAYS * 24)
+    rows = _sql(_ATTEMPTS, endpoint=endpoint, first=attempts.start, last=attempts.stop - 1)
+    rows += _sql(_EVENTS, endpoint=endpoint, events=events, hours=RAW_DAYS * 24)
     while rollups.roll_up():
         pass
-    return made
+    return rows
 
 
 def settle() -> None:
@@ -85,7 +85,7 @@ SELECT id, id, 1, provider, model, base_url, '', '', '{}', true,
 FROM dashboard_endpoint WHERE id BETWEEN %(first)s AND %(last)s
 """
 
-# The newest has the highest number, and endpoints are probed at different times of the day.
+# The newest run has the highest id, and endpoints are probed at different times of the day.
 _RUNS = """
 INSERT INTO dashboard_run (endpoint_id, profile_id, provider, key_epoch, trigger, due_at, suite,
     suite_version, seed, planned, done, passed, claims, state, created_at, not_before,
@@ -99,7 +99,7 @@ CROSS JOIN dashboard_endpoint e,
 WHERE e.id BETWEEN %(first)s AND %(last)s ORDER BY day, e.id
 """
 
-# Most do well most of the time, none of them always.
+# Most endpoints are good most of the time, none always.
 _FIGURES = """
 INSERT INTO dashboard_runmetric (run_id, profile_id, metric, trials, failures, watched_trials,
     watched_failures, finished_at)
@@ -115,7 +115,7 @@ INSERT INTO dashboard_watch (profile_id, lane, state, pending, known)
 SELECT id, 0, '{}', '{}', 'frozen' FROM dashboard_profile WHERE id BETWEEN %(first)s AND %(last)s
 """
 
-# One endpoint in ten is in trouble.
+# One endpoint in ten has an incident.
 _INCIDENTS = """
 INSERT INTO dashboard_incident (profile_id, metric, severity, worst, refused, state, figures,
     opened_at, opened_by, release_wanted)
@@ -130,7 +130,7 @@ FROM dashboard_incident CROSS JOIN unnest(ARRAY['strong_validation', 'read_only_
 WHERE profile_id BETWEEN %(first)s AND %(last)s
 """
 
-# The last run is an ordinary one: its page shows its findings one by one.
+# The last run is ordinary: its page lists its findings one by one.
 _ATTEMPTS = """
 INSERT INTO dashboard_attempt (run_id, probe, trial, run_at, token, outcome, findings, verdicts,
     facts, requests, http_status, latency_ms, fingerprint, started_at, created_at)

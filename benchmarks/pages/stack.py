@@ -1,4 +1,4 @@
-"""A Postgres of this program's own with two databases: few rows, and very many."""
+"""A dedicated Postgres with two databases: few rows, and very many."""
 
 from __future__ import annotations
 
@@ -24,43 +24,43 @@ FEW = f"{MANY}_few"
 
 
 @contextmanager
-def cluster() -> Iterator[postgres.Cluster]:
-    """It and its data go away with the block; Django is set up on it."""
+def run_cluster() -> Iterator[postgres.Cluster]:
+    """The cluster and its data are removed with the block; Django is set up on it."""
     folder = Path(tempfile.mkdtemp(prefix="toolgauge-pages-"))
     supervisor = Supervisor(lambda _line: None, StopRequest())
     try:
         home = open_data_folder(folder)
-        found = postgres.open_cluster(home, durable=False)
-        supervisor.bring_up([postgres.postgres_service(found, home.logs / "postgres.log")])
-        postgres.ensure_database(found)
-        _set_up(found, folder)
-        yield found
+        cluster = postgres.open_cluster(home, durable=False)
+        supervisor.bring_up([postgres.postgres_service(cluster, home.logs / "postgres.log")])
+        postgres.ensure_database(cluster)
+        _set_up(cluster, folder)
+        yield cluster
     finally:
         supervisor.stop_all()
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def copy() -> None:
-    """Keep the database as it is now under the name of the small one."""
+def copy_database() -> None:
+    """Copy the current database as the small one."""
     connection.close()
     with connection._nodb_cursor() as cursor:
         cursor.execute(f"CREATE DATABASE {FEW} TEMPLATE {MANY}")
 
 
-def use(database: str) -> None:
+def use_database(database: str) -> None:
     connection.close()
     connection.settings_dict["NAME"] = database
     connection.ensure_connection()
 
 
-def url_of(found: postgres.Cluster, database: str) -> str:
-    return f"{found.url().removesuffix(MANY)}{database}"
+def database_url(cluster: postgres.Cluster, database: str) -> str:
+    return f"{cluster.url().removesuffix(MANY)}{database}"
 
 
-def _set_up(found: postgres.Cluster, folder: Path) -> None:
+def _set_up(cluster: postgres.Cluster, folder: Path) -> None:
     os.environ |= {
         "DJANGO_SETTINGS_MODULE": "config.settings",
-        "DATABASE_URL": found.url(),
+        "DATABASE_URL": cluster.url(),
         "SECRET_KEY": secrets.token_urlsafe(48),
         "CREDENTIAL_KEYS": base64.b64encode(secrets.token_bytes(32)).decode(),
         "STATIC_ROOT": str(folder / "static"),

@@ -1,4 +1,4 @@
-"""Server time, queries and weight of a page, over the whole of Django but the network."""
+"""Server time, queries and size of a page, through all of Django but the network."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from django.test.utils import CaptureQueriesContext
 
 from benchmarks.pages import stack
 
-LOOKS, WARM_UP = 6, 2  # of a block
+LOADS, WARM_UP = 6, 2  # per block
 
 
 @dataclass(slots=True)
 class Cost:
-    """One page on one database."""
+    """The cost of one page on one database."""
 
     seconds: list[float] = field(default_factory=list)
     queries: int = 0
@@ -32,26 +32,26 @@ class Cost:
 
 
 def compare(client: Client, path: str, *, blocks: int) -> tuple[Cost, Cost]:
-    """The page on few rows and on many, by turns."""
+    """The page on few rows and on many, in turns."""
     costs = {stack.FEW: Cost(), stack.MANY: Cost()}
     for _ in range(blocks):
         for database, cost in costs.items():
-            stack.use(database)
-            taken = [_look(client, path) for _ in range(WARM_UP + LOOKS)]
-            cost.seconds += [seconds for seconds, _ in taken[WARM_UP:]]
-            body = taken[-1][1]
+            stack.use_database(database)
+            timings = [_load_page(client, path) for _ in range(WARM_UP + LOADS)]
+            cost.seconds += [seconds for seconds, _ in timings[WARM_UP:]]
+            body = timings[-1][1]
             cost.size, cost.packed = len(body), len(gzip.compress(body))
     for database, cost in costs.items():
-        stack.use(database)
-        with CaptureQueriesContext(connection) as seen:
-            _look(client, path)
-        cost.queries = len(seen)
+        stack.use_database(database)
+        with CaptureQueriesContext(connection) as captured:
+            _load_page(client, path)
+        cost.queries = len(captured)
     return costs[stack.FEW], costs[stack.MANY]
 
 
-def _look(client: Client, path: str) -> tuple[float, bytes]:
-    begun = time.perf_counter()
+def _load_page(client: Client, path: str) -> tuple[float, bytes]:
+    started = time.perf_counter()
     answer: Any = client.get(path)
-    taken = time.perf_counter() - begun
+    seconds = time.perf_counter() - started
     assert answer.status_code == 200, answer.status_code
-    return taken, answer.content
+    return seconds, answer.content

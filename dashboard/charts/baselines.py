@@ -15,7 +15,7 @@ from dashboard.models import Endpoint, Watch, WatchEvent
 from dashboard.models.watch import ACCEPTED, Lane
 from dashboard.trust.text import displayed_rate
 from health import alarm_levels
-from health.detector import PROBE, Baseline, Known, alarm_threshold
+from health.detector import PROBE, Baseline, BaselineState, alarm_threshold
 from health.rates import metric_rate
 from health.watch import YEAR, ChangeKind
 from probes.outcomes import Metric
@@ -59,7 +59,7 @@ def _profile_references(
     for event, until in zip(events, ends, strict=True):
         baseline = Baseline(*event.figures.get("baseline", (0, 0, 0)))
         rate = event.figures.get("reference")
-        if rate is None and baseline.known() is Known.FROZEN:
+        if rate is None and baseline.known() is BaselineState.FROZEN:
             rate = baseline.reference()
         if rate is not None:
             text = _reference_text(metric, rate, baseline)
@@ -73,7 +73,7 @@ def _provisional_reference(
 ) -> list[Reference]:
     """The reference while the baseline is incomplete; it moves with every run."""
     gauge = Watch.objects.state_of(endpoint.profile).gauge(metric)
-    rate = gauge.judged_by(PROBE)
+    rate = gauge.current_reference(PROBE)
     if rate is None or gauge.reference is not None or since > end:
         return []
     text = _("provisional {reference}").format(

@@ -15,7 +15,7 @@ from dashboard.endpoints.summary import EndpointSummary
 from dashboard.incidents.queries import IncidentHeading
 from dashboard.models import Profile
 from dashboard.trust.text import format_day
-from health.detector import Known
+from health.detector import BaselineState
 from health.metric_names import metric_name
 from health.status import Status
 
@@ -67,7 +67,7 @@ def _rate_headline(summary: EndpointSummary) -> str:
 
 
 def _healthy_headline(summary: EndpointSummary, profile: Profile) -> str:
-    if summary.condition.known is Known.NONE:
+    if summary.condition.known is BaselineState.NONE:
         return _("Nothing is wrong so far, but too few trials were made to know what is normal")
     return _("Holds since {day}").format(day=format_day(_healthy_since(profile)))
 

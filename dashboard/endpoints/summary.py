@@ -110,7 +110,7 @@ def _summary_from_row(record: tuple[Any, ...], now: datetime) -> EndpointSummary
         timedelta(seconds=entry.ttl_s),
         ended_at,
         rate,
-        known=watch.known,
+        baseline=watch.known,
         worst=watch.worst,
         below_gate=bool(watch.below_gate),
     )

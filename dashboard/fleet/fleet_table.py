@@ -20,7 +20,7 @@ from dashboard.core.sql import fetch_rows
 from dashboard.endpoints.summary import EndpointSummary
 from dashboard.fleet.filters import FLEET_METRICS, FleetFilter
 from dashboard.templatetags.core import percent
-from health.detector import Known
+from health.detector import BaselineState
 from health.metric_names import metric_name
 from health.rates import DIRECTIONS, Direction, Rate, metric_rate
 from health.severity import Severity
@@ -159,7 +159,7 @@ def _cell_status(summary: EndpointSummary, metric: Metric, counts: RunCounts) ->
         return Status.FAILING
     if open_at:
         return Status.DEGRADED
-    is_judged = metric is not Metric.AVAILABILITY and watch.known is not Known.NONE
+    is_judged = metric is not Metric.AVAILABILITY and watch.known is not BaselineState.NONE
     return Status.HEALTHY if is_judged else rate_status(_shown_rate(metric, counts))
 
 

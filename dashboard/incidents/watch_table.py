@@ -16,7 +16,7 @@ from dashboard.core import durations
 from dashboard.models import Endpoint, RunMetric
 from dashboard.trust.text import displayed_rate
 from health import detector
-from health.detector import PROBE, Known
+from health.detector import PROBE, BaselineState
 from health.metric_names import metric_name
 from health.metric_state import Alarm, MetricState
 from health.modes import WATCHED
@@ -27,7 +27,7 @@ from probes.outcomes import Metric
 
 WITHIN_RUNS = 10
 WARN_AT = log(detector.WARN)
-PROVEN_AT = log(detector.RECOVERED)
+PROVEN_AT = log(detector.RECOVERY_ODDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class WatchedMetric:
     """One metric; rates are as the metric is shown."""
 
     metric: Metric
-    known: Known
+    known: BaselineState
     baseline: Rate | None
     runs: int
     reference: float | None
@@ -66,9 +66,9 @@ class WatchedMetric:
     @property
     def known_label(self) -> str:
         """The state of the baseline."""
-        if self.known is Known.NONE:
+        if self.known is BaselineState.NONE:
             return _("too few trials yet")
-        return _("frozen") if self.known is Known.FROZEN else _("provisional")
+        return _("frozen") if self.known is BaselineState.FROZEN else _("provisional")
 
     @property
     def meter_value(self) -> float:
@@ -94,7 +94,7 @@ def _watched_metric(
     metric: Metric, gauge: MetricState, last: Mapping[Metric, tuple[int, int]], endpoint: Endpoint
 ) -> WatchedMetric:
     baseline = gauge.baseline
-    reference = gauge.judged_by(PROBE)
+    reference = gauge.current_reference(PROBE)
     log_m = detector.log_mean(gauge.sums)
     return WatchedMetric(
         metric=metric,
@@ -116,7 +116,7 @@ def _rate(metric: Metric, trials: int, failures: int) -> Rate | None:
 
 def _detectable_text(metric: Metric, gauge: MetricState, trials: int, endpoint: Endpoint) -> str:
     """The smallest change that this cadence and these trials would detect soon."""
-    reference, baseline = gauge.judged_by(PROBE), gauge.baseline
+    reference, baseline = gauge.current_reference(PROBE), gauge.baseline
     trials = trials or round(baseline.trials / max(baseline.runs, 1))
     if reference is None or not trials:
         return ""

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from dashboard.models import PolicyVersion
-from health.detector import Known
+from health.detector import BaselineState
 from health.modes import Mode
 from health.policy import resolve_policy
 from health.policy_facts import ActiveMode, PolicyFacts
@@ -34,7 +34,7 @@ EXAMPLE_FACTS = PolicyFacts(
     epoch=2,
     stage="write",
     capabilities={name: {"value": value, "trials": 12} for name, value in _MEASURED.items()},
-    baseline=Known.FROZEN,
+    baseline=BaselineState.FROZEN,
     automatic=[
         ActiveMode(
             Mode.NO_STREAMING_TOOLS,
@@ -161,7 +161,7 @@ class PolicyOut(_Part):
     )
     stage: str
     stale: bool = Field(description="What was measured is too old")
-    baseline: Known
+    baseline: BaselineState
     modes: PolicyModes
     tool_call: ToolCalls
     parallel: Parallel

@@ -74,7 +74,7 @@ def display_conditions(
 ) -> list[DisplayedCondition]:
     """Conditions as evaluated now."""
     return [
-        DisplayedCondition(each.state, each.words, _evidence_address(each.evidence, endpoint))
+        DisplayedCondition(each.state, each.text, _evidence_address(each.evidence, endpoint))
         for each in conditions
     ]
 

@@ -14,7 +14,7 @@ from dashboard.core.labels import BASELINE_STATES
 from dashboard.core.reasons import ReasonForm
 from dashboard.rollouts.gate_text import percent_to_success, success_to_percent
 from dashboard.rollouts.text import stage_access, stage_name
-from health.detector import Known
+from health.detector import BaselineState
 from health.gate_table import (
     HIGHEST_RATE,
     LONGEST_AGE,
@@ -44,7 +44,7 @@ class GateForm(forms.Form):
     trials = _count_field(gettext_lazy("Trials of parse success, at least"), MOST_TRIALS)
     baseline = forms.ChoiceField(
         label=gettext_lazy("Baseline, at least"),
-        choices=[(known.value, BASELINE_STATES[known.value]) for known in Known],
+        choices=[(known.value, BASELINE_STATES[known.value]) for known in BaselineState],
     )
     open_incidents = _count_field(gettext_lazy("Open incidents, at most"), MOST_INCIDENTS)
     age_hours = forms.FloatField(
@@ -130,7 +130,7 @@ class GatesForm:
     """The forms of all stages and the reason."""
 
     def __init__(self, gates: Gates, data: Mapping[str, Any] | None = None) -> None:
-        self.stages = [GateForm(stage, gates.of[stage], data) for stage in PROMOTION_STAGES]
+        self.stages = [GateForm(stage, gates.by_stage[stage], data) for stage in PROMOTION_STAGES]
         self.reason = ReasonForm(data)
         self._gates = gates
 

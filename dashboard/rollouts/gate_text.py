@@ -48,7 +48,7 @@ def diff_gates(before: Gates, after: Gates) -> list[GateChange]:
     """The changed conditions, in the order of the page."""
     changes = []
     for stage in PROMOTION_STAGES:
-        old, new = describe_gate(before.of[stage]), describe_gate(after.of[stage])
+        old, new = describe_gate(before.by_stage[stage]), describe_gate(after.by_stage[stage])
         for name in dict.fromkeys([*new, *old]):
             old_text, new_text = old.get(name, ""), new.get(name, "")
             if old_text != new_text:

@@ -37,7 +37,9 @@ class GateDescription:
 
 def describe_gates(gates: Gates) -> list[GateDescription]:
     return [
-        GateDescription(stage_name(stage), stage_access(stage), describe_gate(gates.of[stage]))
+        GateDescription(
+            stage_name(stage), stage_access(stage), describe_gate(gates.by_stage[stage])
+        )
         for stage in PROMOTION_STAGES
     ]
 

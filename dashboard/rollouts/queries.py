@@ -41,7 +41,7 @@ class PendingRequest:
     @property
     def gate_state(self) -> str:
         """The state of its gate now, as a CSS class."""
-        if self.gate_result is None or self.gate_result.may_be_asked:
+        if self.gate_result is None or self.gate_result.is_met:
             return "met"
         return "inconclusive" if self.gate_result.paused else "not_met"
 
@@ -75,7 +75,7 @@ class Candidate:
 
     @property
     def is_ready(self) -> bool:
-        return self.gate_result.may_be_asked
+        return self.gate_result.is_met
 
     @property
     def is_new(self) -> bool:
@@ -98,9 +98,9 @@ class Candidate:
             return ""
         others = len(missing) - 1
         if not others:
-            return missing[0].words
+            return missing[0].text
         text = ngettext("{first} And {count} more.", "{first} And {count} more.", others)
-        return text.format(first=missing[0].words, count=others)
+        return text.format(first=missing[0].text, count=others)
 
 
 @dataclass(frozen=True, slots=True)

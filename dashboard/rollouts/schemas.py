@@ -207,7 +207,7 @@ def conditions_out(gate_result: GateResult) -> list[ConditionOut]:
 
 
 def _condition_out(condition: GateCondition) -> ConditionOut:
-    return ConditionOut(**condition.as_json(), words=condition.words)
+    return ConditionOut(**condition.as_json(), words=condition.text)
 
 
 def _changes_out(changes: Iterable[EvidenceChange]) -> list[ChangedOut]:

@@ -86,7 +86,7 @@ class StagePanel:
 
     @property
     def can_request(self) -> bool:
-        return self.gate_result.may_be_asked and self.pending is None
+        return self.gate_result.is_met and self.pending is None
 
     @property
     def verdict(self) -> str:
@@ -102,7 +102,7 @@ def gate_verdict(gate_result: GateResult) -> str:
     """The result of a gate as a sentence."""
     if gate_result.next is None:
         return ""
-    if gate_result.may_be_asked:
+    if gate_result.is_met:
         return _("All conditions are met: it may be asked for.")
     if gate_result.paused:
         return _("Paused: nothing speaks against it, but more trials have to settle it.")

@@ -130,7 +130,7 @@ def _stage_parts(profile: Profile, runs: Sequence[int]) -> dict[str, Any]:
         },
         "gates": {
             "version": version.pk if version else None,
-            "asks": gates.of[stage].as_json() if stage else None,
+            "asks": gates.by_stage[stage].as_json() if stage else None,
         },
         **_current_state(profile),
     }
@@ -203,7 +203,7 @@ def _unmet_conditions(profile: Profile) -> list[EvidenceChange]:
     with translation.in_english():
         return [
             EvidenceChange(
-                f"condition.{condition.key}", "met", f"{condition.state.value}: {condition.words}"
+                f"condition.{condition.key}", "met", f"{condition.state.value}: {condition.text}"
             )
             for condition in read_gate_result(profile).missing
         ]

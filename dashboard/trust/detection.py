@@ -166,7 +166,10 @@ def baseline_candidates(profile: Profile, metric: Metric) -> list[RunMetric]:
         rows = rows.filter(run_id__gte=incident.opened_by)
     candidates: list[RunMetric] = []
     for row in rows.order_by("-run_id").iterator(chunk_size=100):
-        if not candidates or candidates[-1].finished_at - row.finished_at >= watching.APART:
+        if (
+            not candidates
+            or candidates[-1].finished_at - row.finished_at >= watching.MIN_BASELINE_GAP
+        ):
             candidates.append(row)
         if len(candidates) == MAX_ACCEPTED_RUNS:
             break

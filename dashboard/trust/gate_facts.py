@@ -17,7 +17,7 @@ from django.db.models.functions import Coalesce, Now, TruncDate
 from dashboard.core.sql import fetch_rows
 from dashboard.models import GateVersion, Incident, Profile, Watch, WatchEvent
 from dashboard.models.watch import ACCEPTED, Lane
-from health.detector import Known
+from health.detector import BaselineState
 from health.gates import GateFacts, GateResult, Gates, TrialCounts, evaluate_gates
 from health.observation_bits import PLACES
 from health.stages import next_stage
@@ -43,13 +43,13 @@ class GateResults:
 
     def is_ready(self, profile: Profile) -> bool:
         """Whether its next stage can be requested. Counts are checked first, which is cheap."""
-        return self._has_enough(self.facts[profile.pk]) and self.result_of(profile).may_be_asked
+        return self._has_enough(self.facts[profile.pk]) and self.result_of(profile).is_met
 
     def _has_enough(self, facts: GateFacts) -> bool:
         stage = next_stage(facts.stage)
         if stage is None:
             return False
-        gate = self.gates.of[stage]
+        gate = self.gates.by_stage[stage]
         trials = facts.figures.get(Metric.PARSE_SUCCESS, TrialCounts(0, 0)).trials
         is_counted = len(facts.runs) >= gate.runs and trials >= gate.trials
         is_calm = len(facts.incidents) <= gate.open_incidents and not facts.is_stale
@@ -79,11 +79,11 @@ def read_gate_facts(profiles: Iterable[Profile]) -> dict[int, GateFacts]:
             runs=runs[row.pk].all,
             full_runs=runs[row.pk].full,
             figures=figures[row.pk],
-            baseline=Known(known.get(row.pk, Known.NONE)),
+            baseline=BaselineState(known.get(row.pk, BaselineState.NONE)),
             incidents=incidents[row.pk],
             live=live[row.pk],
             is_stale=row.seen_at + 2 * row.endpoint.ttl <= row.now,
-            is_spent_out=row.endpoint.spent_out_on == row.today,
+            is_budget_spent=row.endpoint.spent_out_on == row.today,
             tool_call_format=_tool_call_format(row),
         )
         for row in _profiles_with_times(profile_ids)

@@ -86,7 +86,7 @@ def request_promotion(
     if result.next is None:
         raise Refused(_("There is no stage beyond this one."))
     if result.missing:
-        missing = " ".join(condition.words for condition in result.missing)
+        missing = " ".join(condition.text for condition in result.missing)
         raise Refused(
             _("The next stage cannot be asked for yet. {missing}").format(missing=missing)
         )

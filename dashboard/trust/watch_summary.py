@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from health.detector import Known
+from health.detector import BaselineState
 from health.modes import EFFECTS, Mode
 from health.severity import Severity
 from health.translation import say
@@ -16,7 +16,7 @@ from probes.outcomes import Metric
 class WatchSummary:
     """Baseline, open incidents and active modes of one endpoint."""
 
-    known: Known = Known.NONE
+    known: BaselineState = BaselineState.NONE
     below_gate: tuple[Metric, ...] = ()
     # Open incidents, worst first.
     incidents: tuple[tuple[Metric, Severity], ...] = ()
@@ -48,7 +48,7 @@ def parse_watch_summary(
     open_incidents = [each.rpartition(":") for each in incidents.split(",")] if incidents else []
     active = modes.split(",") if modes else []
     return WatchSummary(
-        known=Known(known) if known else Known.NONE,
+        known=BaselineState(known) if known else BaselineState.NONE,
         below_gate=tuple(map(Metric, below_gate.split(","))) if below_gate else (),
         incidents=tuple(
             (Metric(metric), Severity(int(level))) for metric, _, level in open_incidents

@@ -13,7 +13,7 @@ from probes.target import Provider
 
 __all__ = ["ADAPTERS", "FORMATS", "Adapter", "ErrorBody", "adapter_for"]
 
-# Every wire format, by the name it has in a capability profile.
+# Every wire format, by its name in a capability profile.
 FORMATS: Mapping[str, Adapter] = MappingProxyType(
     {
         "anthropic": AnthropicAdapter(),
@@ -42,5 +42,5 @@ ADAPTERS: Mapping[Provider, Adapter] = MappingProxyType(
 
 
 def adapter_for(provider: Provider) -> Adapter:
-    """The adapter that speaks to a provider."""
+    """The adapter for a provider."""
     return ADAPTERS[provider]

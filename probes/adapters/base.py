@@ -1,4 +1,4 @@
-"""What a wire format can do. Pure functions of data: an adapter never sends."""
+"""The protocol of a wire format. Pure functions of data: an adapter never sends."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from probes.secret import Secret
 
 @dataclass(frozen=True, slots=True)
 class ErrorBody:
-    """What an error answer says, taken out of the vendor's envelope."""
+    """The content of an error answer, without the vendor's envelope."""
 
     message: str
     code: str = ""
 
 
 class StreamReader(Protocol):
-    """Bytes of one streamed answer to events. Cut anywhere; never raises on what arrives."""
+    """Bytes of one streamed answer to events. Accepts any cut; never raises on received data."""
 
     def feed(self, data: bytes) -> list[Event]: ...
 
     def close(self) -> list[Event]:
-        """The answer is over, rightly or not; the last event is a ReplyEnded."""
+        """End the answer, complete or not; the last event is a ReplyEnded."""
         ...
 
 
@@ -44,7 +44,7 @@ class Adapter(Protocol):
 
     @property
     def path(self) -> str:
-        """What is added to the base URL to ask a question; `{model}` stands for the model."""
+        """The path after the base URL; `{model}` is replaced by the model."""
         ...
 
     @property
@@ -62,7 +62,7 @@ class Adapter(Protocol):
     def read_stream(self) -> StreamReader: ...
 
     def read_error(self, body: JSON) -> ErrorBody | None:
-        """The error a body carries, or None where it carries none. Never raises."""
+        """The error in a body, or None. Never raises."""
         ...
 
     # As a server, towards a client.
@@ -84,7 +84,7 @@ def bearer_header(key: Secret | None) -> dict[str, str]:
 
 
 def write_event_stream(adapter: Adapter, events: Iterable[Event]) -> Iterator[bytes]:
-    """Write a whole run of events as one format's stream."""
+    """Write a sequence of events as one format's stream."""
     writer = adapter.write_stream()
     for event in events:
         if data := writer.write(event):

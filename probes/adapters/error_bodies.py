@@ -1,4 +1,4 @@
-"""The envelopes in which an endpoint of any format may tell an error."""
+"""The envelopes in which an endpoint of any format may report an error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MAX_CODE = 100
 
 
 def bounded_error(message: str, code: object = "") -> ErrorBody:
-    """An error within bounds."""
+    """An error cut to the size limits."""
     return ErrorBody(message[:MAX_ERROR], str(code)[:MAX_CODE])
 
 
@@ -29,7 +29,7 @@ def read_envelope(body: JSON) -> ErrorBody | None:
 
 
 def read_base_resp(body: JSON) -> ErrorBody | None:
-    """The error that some vendors tell beside an answer that is otherwise in order, or None."""
+    """The error that some vendors report inside an otherwise normal answer, or None."""
     match body:
         case {"base_resp": {"status_code": int(code), "status_msg": str(message)}} if code:
             return bounded_error(message, code)

@@ -1,4 +1,4 @@
-"""What a format cannot carry, found by walking a value once. Each adapter only says what it can."""
+"""What a format cannot carry, found by walking a value once. Each adapter declares its support."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from probes.messages import (
 
 
 class Order(Enum):
-    """In which order a message's parts can stand."""
+    """The order in which a message's parts can be."""
 
     FREE = auto()
     CALLS_LAST = auto()
@@ -38,11 +38,11 @@ class Order(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FormatSupport:
-    """What one wire format has a place for."""
+    """What one wire format can carry."""
 
     format: str
     reasoning: Callable[[Reasoning], bool]
-    blocks: Callable[[ToolResult], bool]  # asked only of results that have blocks
+    blocks: Callable[[ToolResult], bool]  # called only for results with blocks
     error_flag: bool = True
     parallel: bool = True
     choices: frozenset[str] = frozenset({"auto", "none", "required", "named"})
@@ -52,16 +52,16 @@ class FormatSupport:
     # In a history, not in an answer.
     tagged_reasoning: bool = False
     broken_calls: bool = False
-    # Whether a report names the fields around a thing before what is inside it, or after.
+    # Whether losses of a value's own fields are reported before those inside it.
     extra_first: bool = True
 
     def losses(self, value: ModelCall | Reply) -> list[Loss]:
-        """Everything in a value that writing it in this format leaves out or bends."""
+        """Everything in a value that this format drops or changes."""
         if isinstance(value, Reply):
             walk = _LossWalk(self, in_reply=True)
-            return list(walk.around(walk.parts(value.parts, "$"), value.extra, "$"))
+            return list(walk.with_extra(walk.parts(value.parts, "$"), value.extra, "$"))
         walk = _LossWalk(self, in_reply=False)
-        return list(walk.around(walk.call(value), value.extra, "$"))
+        return list(walk.with_extra(walk.call(value), value.extra, "$"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,12 @@ class _LossWalk:
             yield Loss(LossKind.TOOL_CHOICE, "$.tool_choice", message)
         for index, spec in enumerate(call.tools):
             path = f"$.tools[{index}]"
-            yield from self.around(self.tool(spec, path), spec.extra, path)
-        spoken = False
+            yield from self.with_extra(self.tool(spec, path), spec.extra, path)
+        has_started = False
         for index, turn in enumerate(call.turns):
             path = f"$.turns[{index}]"
-            yield from self.around(self.turn(turn, path, late=spoken), turn.extra, path)
-            spoken = spoken or turn.role is not Role.SYSTEM
+            yield from self.with_extra(self.turn(turn, path, late=has_started), turn.extra, path)
+            has_started = has_started or turn.role is not Role.SYSTEM
 
     def tool(self, spec: ToolSpec, path: str) -> Iterator[Loss]:
         if spec.strict is not None and not self.support.strict:
@@ -111,9 +111,9 @@ class _LossWalk:
     def part(self, part: Part, path: str) -> Iterator[Loss]:
         match part:
             case Text() | ToolCall():
-                yield from self.foreign(part.extra, path)
+                yield from self.foreign_fields(part.extra, path)
             case ToolResult():
-                yield from self.around(self.result(part, path), part.extra, path)
+                yield from self.with_extra(self.result(part, path), part.extra, path)
             case Reasoning() if not self.carries_reasoning(part):
                 message = f"Reasoning of the kind {str(part.kind)!r} has no place of its own."
                 yield Loss(LossKind.REASONING, path, message)
@@ -132,7 +132,7 @@ class _LossWalk:
         return self.support.reasoning(reasoning)
 
     def carries_broken(self, call: BrokenCall) -> bool:
-        # Without an id no result can answer it, and without a name no endpoint takes it.
+        # Without an id no result can answer it, and without a name no endpoint accepts it.
         sendable = bool(call.id and call.name)
         return self.support.broken_calls and not self.in_reply and sendable
 
@@ -144,12 +144,12 @@ class _LossWalk:
             message = "A result of several blocks is flattened to text."
             yield Loss(LossKind.RESULT_BLOCKS, f"{path}.blocks", message)
 
-    def around(self, inside: Iterable[Loss], extra: Extra, path: str) -> Iterator[Loss]:
-        """The losses inside a thing, and the fields of other formats that stand on it."""
-        outside = self.foreign(extra, path)
+    def with_extra(self, inside: Iterable[Loss], extra: Extra, path: str) -> Iterator[Loss]:
+        """The losses inside a value, and its fields of other formats."""
+        outside = self.foreign_fields(extra, path)
         return chain(outside, inside) if self.support.extra_first else chain(inside, outside)
 
-    def foreign(self, extra: Extra, path: str) -> Iterator[Loss]:
+    def foreign_fields(self, extra: Extra, path: str) -> Iterator[Loss]:
         for format_, fields in extra.items():
             present = _fields_with_values(fields) if isinstance(fields, Mapping) else ["?"]
             if format_ == self.support.format or not present:
@@ -161,13 +161,13 @@ class _LossWalk:
 
 
 def _fields_with_values(fields: Mapping[str, JSON]) -> list[str]:
-    """The fields that say something; our own note of a missing id is no field of any format."""
+    """The fields with a value, without our own mark of a minted id."""
     empty: tuple[JSON, ...] = (None, [], {}, "")
     names = (name for name, value in fields.items() if value not in empty and name != MINTED)
     return sorted(name.lstrip("$") for name in names)
 
 
 def _interleaved(parts: tuple[Part, ...]) -> bool:
-    """Whether texts are several, or stand after a call."""
+    """Whether there are several texts, or a text after a call."""
     kinds = [isinstance(part, Text) for part in parts if isinstance(part, Text | ToolCall | Opaque)]
     return sum(kinds) > 1 or kinds != sorted(kinds, reverse=True)

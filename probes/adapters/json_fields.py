@@ -1,7 +1,7 @@
-"""Reading a JSON body field by field: what is missing is said with its path, the rest is kept.
+"""Reads a JSON body field by field: missing fields are reported with their path, others are kept.
 
-Fields that a reader does not know are kept under the format's name. Where they stood inside an
-inner object, a key that begins with `$` may hold them apart (`$message`, `$function`).
+Fields that a reader does not know are kept under the format's name. A key that begins with `$`
+(`$message`, `$function`) holds the unknown fields of an inner object.
 """
 
 from __future__ import annotations
@@ -16,34 +16,34 @@ from probes.messages import JSON, Deviation, Extra
 
 MAX_COUNT = 2**31 - 1
 MAX_NOTES = 100
-# Kept beside a call or result that came without an id, so that none is sent back.
+# Marks a call or result that was received without an id, so that none is sent back.
 MINTED = "minted_id"
 
 
 @dataclass(slots=True)
 class Notes:
-    """The places where one body bends its format, each remembered once."""
+    """The deviations of one body from its format, each recorded once."""
 
-    found: dict[Deviation, None] = field(default_factory=dict)
+    noted: dict[Deviation, None] = field(default_factory=dict)
 
     def note(self, name: str, path: str) -> None:
-        if len(self.found) < MAX_NOTES:
-            self.found.setdefault(Deviation(name, path))
+        if len(self.noted) < MAX_NOTES:
+            self.noted.setdefault(Deviation(name, path))
 
     @property
     def deviations(self) -> tuple[Deviation, ...]:
-        return tuple(self.found)
+        return tuple(self.noted)
 
 
 def require_object(value: JSON, path: str) -> Mapping[str, JSON]:
-    """The object that the format wants here, or a WireError."""
+    """The object that the format requires here, or a WireError."""
     if not isinstance(value, Mapping):
         raise WireError("There is no object where the format wants one.", path)
     return value
 
 
 def require_list(value: JSON, path: str, *, limit: int | None = None) -> Sequence[JSON]:
-    """The list that the format wants here, or a WireError."""
+    """The list that the format requires here, or a WireError."""
     if not isinstance(value, list | tuple):
         raise WireError("There is no list where the format wants one.", path)
     if limit is not None and len(value) > limit:
@@ -52,7 +52,7 @@ def require_list(value: JSON, path: str, *, limit: int | None = None) -> Sequenc
 
 
 def require_text(entry: Mapping[str, JSON], name: str, path: str) -> str:
-    """The text that the format wants in a field, or a WireError."""
+    """The text that the format requires in a field, or a WireError."""
     value = entry.get(name)
     if not isinstance(value, str):
         raise WireError("There is no text where the format wants one.", f"{path}.{name}")
@@ -60,34 +60,34 @@ def require_text(entry: Mapping[str, JSON], name: str, path: str) -> str:
 
 
 def text_or_none(value: JSON) -> str | None:
-    """The text, or None where there is another thing."""
+    """The text, or None for any other value."""
     return value if isinstance(value, str) else None
 
 
 def text_or_empty(value: JSON) -> str:
-    """The text, or "" where there is another thing."""
+    """The text, or "" for any other value."""
     return value if isinstance(value, str) else ""
 
 
 def object_or_empty(value: JSON) -> Mapping[str, JSON]:
-    """The object, or an empty one where there is another thing."""
+    """The object, or an empty one for any other value."""
     return value if isinstance(value, Mapping) else {}
 
 
 def list_or_empty(value: JSON) -> list[JSON]:
-    """The list, or an empty one where there is another thing."""
+    """The list, or an empty one for any other value."""
     return value if isinstance(value, list) else []
 
 
 def count_or_none(value: JSON) -> int | None:
-    """A number of tokens, or None where it is none."""
+    """A number of tokens, or None for any other value."""
     if isinstance(value, bool) or not isinstance(value, int):
         return None
     return value if 0 <= value <= MAX_COUNT else None
 
 
 def copy_object(entry: Mapping[str, JSON], name: str) -> dict[str, JSON]:
-    """A copy of the object in a field; empty where there is none."""
+    """A copy of the object in a field; empty if there is none."""
     return dict(object_or_empty(entry.get(name)))
 
 
@@ -107,12 +107,12 @@ def own_fields(extra: Extra, format: str) -> dict[str, JSON]:
 
 
 def join_levels(outer: Mapping[str, JSON], **inner: JSON) -> dict[str, JSON]:
-    """Unread fields of one level with those of inner levels, where there are any."""
+    """Unread fields of one level with those of inner levels, if any."""
     return {**outer, **{f"${name}": value for name, value in inner.items() if value}}
 
 
 def own_outer_fields(extra: Extra, format: str) -> dict[str, JSON]:
-    """The fields that an `extra` keeps for one format, inner levels aside."""
+    """The fields that an `extra` keeps for one format, without inner levels."""
     return {
         name: value for name, value in own_fields(extra, format).items() if not name.startswith("$")
     }
@@ -134,6 +134,6 @@ def argument_text(value: JSON) -> str:
 
 
 def mint_id(*seeds: str, prefix: str = "call") -> str:
-    """An id for what came without one; the same thing in the same place gets the same."""
+    """A deterministic id for a call or result without one."""
     data = "\n".join(seeds).encode("utf-8", "surrogatepass")
     return f"{prefix}_{hashlib.sha256(data).hexdigest()[:24]}"

@@ -1,4 +1,4 @@
-"""What the streams of Chat Completions and of Responses share: framing, lost events and the end."""
+"""The parts that Chat Completions and Responses streams share: framing, lost events and the end."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from probes.strict_json import parse_json
 
 
 class OpenAIStreamReader(ABC):
-    """Bytes of one stream to events; a format says what a JSON body of the stream means."""
+    """Bytes of one stream to events; subclasses interpret the JSON bodies."""
 
     # The deviation of a stream without any event of the format.
     NOTHING_SENT: ClassVar[str]
@@ -32,34 +32,34 @@ class OpenAIStreamReader(ABC):
 
     @property
     def id(self) -> str:
-        """The id of the answer, as soon as the stream has sent it."""
+        """The id of the answer, once the stream has sent it."""
         return text_or_empty(self._head.get("id"))
 
     def feed(self, data: bytes) -> list[Event]:
         for event in self._sse.feed(data):
-            self._take(event)
-        return self._assembler.take()
+            self._read_event(event)
+        return self._assembler.take_events()
 
     def close(self) -> list[Event]:
         if self._assembler.ended:
             return []
         for event in self._sse.close():
-            self._take(event)
+            self._read_event(event)
         if self._sse.comments and self.NOTES_KEEPALIVES:
             self._assembler.note("keepalive_comment", "$")
         if self._is_empty():
             self._read_unstreamed()
         if not self._assembler.ended:
             self._end()
-        return self._assembler.take()
+        return self._assembler.take_events()
 
     @abstractmethod
-    def _take_body(self, body: Mapping[str, JSON], name: str) -> None:
-        """Read the JSON of one event; `name` is that of the event, "" where it has none."""
+    def _read_body(self, body: Mapping[str, JSON], name: str) -> None:
+        """Read the JSON of one event; `name` is the event's name or ""."""
 
     @abstractmethod
     def _mark_lost(self) -> None:
-        """Mark what is on its way: an event was lost, so that pieces may be missing."""
+        """Mark the open parts: an event was lost, so pieces may be missing."""
 
     @abstractmethod
     def _is_empty(self) -> bool:
@@ -67,26 +67,26 @@ class OpenAIStreamReader(ABC):
 
     @abstractmethod
     def _read_unstreamed_body(self, body: Mapping[str, JSON]) -> Reply | None:
-        """The reply in one body, or None where it is an error. Raises WireError."""
+        """The reply in one body, or None if it is an error. Raises WireError."""
 
     @abstractmethod
     def _end(self) -> None:
-        """End the reply with what was sent."""
+        """End the reply with the received parts."""
 
-    def _take(self, event: ServerEvent) -> None:
+    def _read_event(self, event: ServerEvent) -> None:
         data = event.data.strip()
         if event.too_large:
-            self._lose("event_too_large")
+            self._drop_event("event_too_large")
         elif data == "[DONE]":
             self._done = True
         elif data:
             parsed = parse_json(data, max_bytes=MAX_EVENT * 4)
             if isinstance(parsed.value, Mapping):
-                self._take_body(parsed.value, event.event)
+                self._read_body(parsed.value, event.event)
             else:
-                self._lose("event_cut_off" if event.unfinished else "event_not_json")
+                self._drop_event("event_cut_off" if event.unfinished else "event_not_json")
 
-    def _lose(self, name: str) -> None:
+    def _drop_event(self, name: str) -> None:
         self._assembler.note(name, "$")
         self._mark_lost()
 

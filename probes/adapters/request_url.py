@@ -1,4 +1,4 @@
-"""Where a question goes: an adapter's path on an operator's base URL."""
+"""The URL of a question: an adapter's path on an operator's base URL."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ VERSIONS = frozenset({"v1", "v1beta", "v1alpha"})
 
 
 def request_url(adapter: Adapter, base_url: str, model: str, *, stream: bool = False) -> str:
-    """The URL of a question. A version that the base URL ends in is not said twice, and wins."""
+    """The URL of a question. A version at the end of the base URL replaces that of the path."""
     path = adapter.stream_path if stream else adapter.path
     base = base_url.rstrip("/")
     root, last = path.split("/", 2)[1], base.rpartition("/")[2]
     if root == last or {root, last} <= VERSIONS:
         path = path.removeprefix(f"/{root}")
-    # Gemini lists its models as "models/NAME", and the path already says the first half.
+    # Gemini lists its models as "models/NAME", and the path already contains the first half.
     name = quote(model.removeprefix("models/"), safe="")
     return base + path.replace("{model}", name)

@@ -1,4 +1,4 @@
-"""What the formats share of calls and results: reading arguments, and saying what is broken."""
+"""Calls and results, as far as the formats share them: arguments and broken calls."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ class CallInput:
 
 
 def read_call(call: ToolCall, path: str) -> tuple[ToolCall | BrokenCall, tuple[str, ...]]:
-    """A call with the input that its raw text holds, or broken; and the keys it says twice."""
+    """The call with the input parsed from its raw text, or broken; and its duplicate keys."""
     arguments = read_arguments(call.raw)
     if arguments.value is None:
         too_large = len(call.raw) > MAX_BYTES
         kind = Breakage.TOO_LARGE if too_large else breakage_of(arguments.error)
         return as_broken(call, arguments.error, kind, path), ()
-    whole = ToolCall(call.id, call.name, arguments.value, call.format, call.raw, extra=call.extra)
-    return whole, arguments.duplicate_keys
+    read = ToolCall(call.id, call.name, arguments.value, call.format, call.raw, extra=call.extra)
+    return read, arguments.duplicate_keys
 
 
 def read_input(value: JSON, path: str, notes: Notes, *, error: str) -> CallInput:
-    """The input of a call, an object or what some send instead; `error` says that it is none."""
+    """The input of a call, an object or what some vendors send instead; else `error` applies."""
     match value:
         case Mapping():
             return CallInput(argument_text(value), value)
@@ -64,7 +64,7 @@ def read_input(value: JSON, path: str, notes: Notes, *, error: str) -> CallInput
 
 
 def breakage_of(error: str) -> Breakage:
-    """What kind of break an argument error is: JSON of another type, or no JSON."""
+    """The kind of an argument error: JSON of another type, or no JSON."""
     return Breakage.NOT_AN_OBJECT if "not an object" in error else Breakage.INVALID_JSON
 
 
@@ -74,12 +74,12 @@ def as_broken(call: ToolCall | BrokenCall, error: str, kind: Breakage, path: str
 
 
 def as_cut_off(call: ToolCall | BrokenCall, path: str, error: str = CUT) -> BrokenCall:
-    """The same call, of which the end is missing."""
+    """The same call, marked as cut off."""
     return as_broken(call, error, Breakage.TRUNCATED_CALL, path)
 
 
 def has_calls(parts: Iterable[Part]) -> bool:
-    """Whether the model called at all, rightly or not."""
+    """Whether there are any calls, valid or broken."""
     return any(isinstance(part, ToolCall | BrokenCall) for part in parts)
 
 
@@ -97,7 +97,7 @@ def flagged_text(result: ToolResult) -> str:
 
 
 def user_turns(parts: Sequence[Part], extra: Extra) -> list[Turn]:
-    """A user message as turns: results stand in tool turns of their own."""
+    """A user message as turns: results become separate tool turns."""
     if not parts:
         return [Turn(Role.USER, (), extra=extra)]
     turns: list[Turn] = []
@@ -108,6 +108,6 @@ def user_turns(parts: Sequence[Part], extra: Extra) -> list[Turn]:
 
 
 def unwritten_calls(turns: Sequence[Turn]) -> set[str]:
-    """The ids of calls that were broken, whose results would be orphans."""
+    """The ids of broken calls, whose results would be orphans."""
     broken = {part.id for turn in turns for part in turn.parts if isinstance(part, BrokenCall)}
     return broken - {call.id for turn in turns for call in turn.calls}

@@ -37,7 +37,7 @@ __all__ = [
     "override_dialect",
 ]
 
-# What a provider is taken for until something was measured.
+# The assumed dialect of each provider until it is measured.
 DIALECTS: Mapping[Provider, Dialect] = MappingProxyType(
     {
         Provider.ANTHROPIC: ANTHROPIC,
@@ -54,7 +54,7 @@ DIALECTS: Mapping[Provider, Dialect] = MappingProxyType(
     }
 )
 
-# Every dialect by its name: the same vendor in another era, at another route, or none we know.
+# Every dialect by name: also other versions and routes of a vendor, and the unknown one.
 NAMED: Mapping[str, Dialect] = MappingProxyType(
     {
         dialect.name: dialect
@@ -75,7 +75,7 @@ NAMED: Mapping[str, Dialect] = MappingProxyType(
 
 
 def dialect_named(name: str) -> Dialect:
-    """The dialect an operator chose by name."""
+    """The dialect that an operator chose by name."""
     try:
         return NAMED[name]
     except KeyError as exc:

@@ -1,4 +1,4 @@
-"""A dialect applied to a question: what this vendor would refuse or misread is put right."""
+"""Applies a dialect to a question: rewrites what this vendor would refuse or misread."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CHOICE = "tool_choice"
 
 @dataclass(frozen=True, slots=True)
 class AppliedDialect:
-    """The question as the vendor takes it, and every change."""
+    """The question in a form that the vendor accepts, and every change."""
 
     call: ModelCall
     changes: tuple[Change, ...]
@@ -41,25 +41,25 @@ class AppliedDialect:
 def apply_dialect(
     call: ModelCall, dialect: Dialect, *, thinking: bool | None = None
 ) -> AppliedDialect:
-    """The question within a vendor's limits. `thinking` None leaves thinking as it is asked for.
+    """Rewrite the question within a vendor's limits. `thinking` None keeps it as requested.
 
-    Fields that the operator or client set win over those that the dialect would add.
+    Fields set by the operator or the client override those that the dialect would add.
     """
-    applying = _CallRewriter(call, dialect)
-    applying.switch_thinking(thinking)
+    rewriter = _CallRewriter(call, dialect)
+    rewriter.switch_thinking(thinking)
     for step in _STEPS:
-        step(applying)
-    return AppliedDialect(applying.call, tuple(applying.changes))
+        step(rewriter)
+    return AppliedDialect(rewriter.call, tuple(rewriter.changes))
 
 
 def is_thinking(call: ModelCall, dialect: Dialect) -> bool:
-    """Whether the model will think on this question, as far as the request says."""
+    """Whether the model will think on this question, according to the request."""
     thinking = dialect.thinking
     if thinking.off is None:
         return True
     if thinking.off and contains_fields(call, thinking.off):
         return False
-    # Every value but the one for off is some form of thinking: a budget, an effort, a level.
+    # Every value but the one for off enables thinking: a budget, an effort, a level.
     return thinking.by_default or any(is_enabled(call, key) for key in thinking.on)
 
 
@@ -72,20 +72,20 @@ class _CallRewriter:
     def change(self, kind: ChangeKind, message: str, path: str) -> None:
         self.changes.append(Change(kind, message, path))
 
-    def switch_thinking(self, wanted: bool | None) -> None:
-        if wanted is None:
+    def switch_thinking(self, enabled: bool | None) -> None:
+        if enabled is None:
             return
-        fields = self.dialect.thinking.on if wanted else self.dialect.thinking.off
+        fields = self.dialect.thinking.on if enabled else self.dialect.thinking.off
         if fields is None:
             message = f"{self.dialect.name!r} cannot answer without thinking."
             self.change(ChangeKind.THINKING_UNAVAILABLE, message, "$.options")
             return
-        # What a client asked for would otherwise be written over the switch.
+        # The client's fields would otherwise override the switch.
         extra = {form: without_fields(sent, *fields) for form, sent in self.call.extra.items()}
         options = {**self.call.options, **_merge_fields(self.call.options, fields)}
         if (options, extra) != (self.call.options, self.call.extra):
             self.call = replace(self.call, options=options, extra=extra)
-            message = f"Thinking is switched {'on' if wanted else 'off'}."
+            message = f"Thinking is switched {'on' if enabled else 'off'}."
             self.change(ChangeKind.OPTION_ADDED, message, "$.options")
 
     def limit_choice(self) -> None:
@@ -94,7 +94,7 @@ class _CallRewriter:
             return
         thinks = is_thinking(self.call, self.dialect)
         allowed = self.dialect.choices_thinking if thinks else self.dialect.choices
-        # What only the client's format has a word for may well force a call.
+        # A choice that only the client's format can express may force a call.
         if choice.mode in allowed if choice else allowed == EVERY_CHOICE:
             return
         extra = {form: without_fields(sent, CHOICE) for form, sent in self.call.extra.items()}
@@ -119,13 +119,15 @@ class _CallRewriter:
         self.change(ChangeKind.PARALLEL_DROPPED, message, "$.parallel")
 
     def limit_tools(self) -> None:
-        tools = tuple(self.tool(spec, f"$.tools[{i}]") for i, spec in enumerate(self.call.tools))
+        tools = tuple(
+            self.rewrite_tool(spec, f"$.tools[{i}]") for i, spec in enumerate(self.call.tools)
+        )
         if tools != self.call.tools:
             self.call = replace(self.call, tools=tools)
         if self.dialect.functions_only:
             self.drop_other_tools()
 
-    def tool(self, spec: ToolSpec, path: str) -> ToolSpec:
+    def rewrite_tool(self, spec: ToolSpec, path: str) -> ToolSpec:
         if not spec.schema and self.dialect.empty_schema:
             spec = replace(spec, schema=EMPTY_SCHEMA)
             message = f"The tool {spec.name!r} is sent with an empty object schema."
@@ -150,16 +152,18 @@ class _CallRewriter:
             self.call = replace(self.call, extra=extra)
 
     def map_effort(self) -> None:
-        options = self.effort(self.call.options, "$.options")
-        # What a client asked for would otherwise be sent as it is.
+        options = self.rewrite_effort(self.call.options, "$.options")
+        # The client's value would otherwise be sent unchanged.
         extra = {
-            form: self.effort(sent, f"$.extra.{form}") if isinstance(sent, Mapping) else sent
+            form: self.rewrite_effort(sent, f"$.extra.{form}")
+            if isinstance(sent, Mapping)
+            else sent
             for form, sent in self.call.extra.items()
         }
         if (options, extra) != (self.call.options, self.call.extra):
             self.call = replace(self.call, options=options, extra=extra)
 
-    def effort(self, sent: Mapping[str, JSON], path: str) -> Mapping[str, JSON]:
+    def rewrite_effort(self, sent: Mapping[str, JSON], path: str) -> Mapping[str, JSON]:
         effort = sent.get(EFFORT)
         if not isinstance(effort, str) or effort not in self.dialect.efforts:
             return sent
@@ -224,7 +228,7 @@ def _offers_tools(call: ModelCall) -> bool:
 
 
 def _merge_fields(sent: Mapping[str, JSON], fields: Mapping[str, JSON]) -> dict[str, JSON]:
-    """The fields with what was said beside them; an object with a type is one whole choice."""
+    """The fields merged with those already set; an object with a type is replaced as a whole."""
     merged = dict(fields)
     for key, value in fields.items():
         before = sent.get(key)

@@ -1,6 +1,7 @@
-"""What a vendor does differently on top of a wire format, as data.
+"""The differences of a vendor on top of a wire format, as data.
 
-A dialect is the starting guess. `override` lets what was measured win, field by field.
+A dialect is the initial assumption. `override_dialect` replaces it field by field with measured
+values.
 """
 
 from __future__ import annotations
@@ -16,22 +17,22 @@ from probes.messages import JSON, ReasoningKind
 
 
 class ReplayRule(StrEnum):
-    """Which reasoning goes back to the endpoint that gave it."""
+    """Which reasoning is replayed to the endpoint that produced it."""
 
     NONE = "none"
     SAME_TURN = "same_turn"  # since the last user turn
     ALL_TURNS = "all_turns"
     SIGNATURE = "signature"  # signed blocks, whole and unchanged, to their issuer only
-    ITEM_PAIR = "item_pair"  # a reasoning item never without the item it belongs to
+    ITEM_PAIR = "item_pair"  # a reasoning item only with the item it belongs to
     BEHAVIOURAL = "behavioural"  # nothing is refused; the model is worse without it
 
 
 class ReasoningDue(StrEnum):
-    """Which assistant turns are refused when their reasoning is missing."""
+    """Which assistant turns are refused if their reasoning is missing."""
 
     NOWHERE = "nowhere"
     CALLS = "calls"  # those with calls
-    TURNS = "turns"  # all that the replay rule speaks of
+    TURNS = "turns"  # all that the replay rule covers
 
 
 class StrictSupport(StrEnum):
@@ -59,18 +60,18 @@ DEVELOPER_AS_SYSTEM: Mapping[str, str] = {"developer": "system"}
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """One vendor's differences. Defaults are those of an endpoint of which nothing is known."""
+    """One vendor's differences. The defaults are for an unknown endpoint."""
 
     name: str
     replay: ReplayRule
-    # Reasoning: the kinds this vendor takes back, and under which name a string goes.
+    # Reasoning: the kinds that this vendor accepts back, and the name of a text field.
     carries: frozenset[ReasoningKind] = frozenset({ReasoningKind.FIELD, ReasoningKind.TAGS})
-    reasoning_field: str | None = None  # None: under the name it came with
-    block_to_field: bool = False  # the text of a thinking block is what this vendor calls a field
-    replay_needs_tools: bool = False  # all_turns holds once tools are in play, else same_turn
+    reasoning_field: str | None = None  # None: the name it was received with
+    block_to_field: bool = False  # send the text of a thinking block as a field
+    replay_needs_tools: bool = False  # all_turns applies only with tools, else same_turn
     reasoning_due: ReasoningDue = ReasoningDue.NOWHERE
     prefix_bound: bool = False  # a signature covers everything before it
-    sentinel: str = ""  # the documented signature for calls that the endpoint did not make
+    sentinel: str = ""  # the documented signature for calls made elsewhere
     # The question.
     id_rule: str = "any"
     thinking: ThinkingSwitch = field(default_factory=ThinkingSwitch)
@@ -81,11 +82,11 @@ class Dialect:
     empty_schema: bool = True  # a tool without parameters is sent with an empty object schema
     functions_only: bool = True
     roles: Mapping[str, str] = field(default_factory=lambda: dict(DEVELOPER_AS_SYSTEM))
-    limit_field: str = ""  # the name of the token limit where the format has another
-    efforts: Mapping[str, str | None] = field(default_factory=dict)  # None: left out
-    bridge_after_tool: bool = False  # only the assistant may speak after a result
+    limit_field: str = ""  # the name of the token limit, if not the format's
+    efforts: Mapping[str, str | None] = field(default_factory=dict)  # None: omitted
+    bridge_after_tool: bool = False  # only an assistant turn may follow a result
     results_in_call_order: bool = False
-    blank_text: bool = True  # a text without a visible character is taken
+    blank_text: bool = True  # blank text is accepted
     tool_extras: Mapping[str, JSON] = field(default_factory=dict)
     stream_extras: Mapping[str, JSON] = field(default_factory=dict)
     # The answer.
@@ -98,10 +99,10 @@ class Dialect:
 
 
 def override_dialect(dialect: Dialect, measured: Mapping[str, Any]) -> Dialect:
-    """The dialect with what was measured in place of what was guessed.
+    """The dialect with measured values instead of assumed ones.
 
-    Keys are fields of a dialect or of a capability profile; others say nothing here and are
-    passed over. A value that is not known ("unknown", None) changes nothing.
+    Keys are fields of a dialect or of a capability profile; others are ignored. An unknown value
+    ("unknown", None) changes nothing.
     """
     known = {item.name for item in fields(Dialect)} - {"name", "errors", "notes"}
     changes: dict[str, Any] = {}
@@ -109,11 +110,11 @@ def override_dialect(dialect: Dialect, measured: Mapping[str, Any]) -> Dialect:
         if key in _CAPABILITIES:
             changes |= _CAPABILITIES[key](value)
         elif key in known:
-            changes[key] = _typed(key, value)
+            changes[key] = _convert(key, value)
     return replace(dialect, **changes)
 
 
-def _typed(key: str, value: Any) -> Any:
+def _convert(key: str, value: Any) -> Any:
     read = _READERS.get(key)
     try:
         return value if read is None else read(value)
@@ -129,7 +130,7 @@ def _replay(value: Any) -> dict[str, Any]:
     }
     if value not in rules:
         return {}
-    # Measured duty holds as measured, with or without tools.
+    # A measured rule applies with or without tools.
     return {"replay": rules[value], "replay_needs_tools": False}
 
 

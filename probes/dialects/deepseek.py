@@ -25,7 +25,7 @@ DEEPSEEK = Dialect(
         by_default=True,
     ),
     choices=EVERY_CHOICE,
-    # `auto` is the default and sources disagree whether it may be said, so it is left out.
+    # `auto` is the default, and sources disagree on whether it may be sent, so it is omitted.
     choices_thinking=frozenset({"none"}),
     strict=StrictSupport.BETA,
     efforts={"minimal": "low", "medium": "high", "xhigh": "high", "ultra": "max"},

@@ -18,13 +18,13 @@ GLM = Dialect(
     ),
     choices=AUTO_ONLY,
     choices_thinking=AUTO_ONLY,
-    # Accepted, and answered at full depth all the same.
+    # Accepted, but without effect.
     efforts={"none": None, "off": None},
     stream_extras={"tool_stream": True},
     notes=("Anything but auto is refused; calls stream only with tool_stream (PROTOCOLS §7).",),
 )
 
-# Preserved thinking: on at the coding endpoint, to be asked for at the standard one.
+# Preserved thinking: on by default at the coding endpoint, opt-in at the standard one.
 GLM_PRESERVED = replace(
     GLM,
     name="glm_preserved",

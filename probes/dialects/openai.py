@@ -17,7 +17,7 @@ OPENAI = Dialect(
     notes=("Reasoning is neither shown nor taken back on Chat Completions (PROTOCOLS §3.5).",),
 )
 
-# Models that reason by default refuse function tools on this path unless effort is none.
+# Models that reason by default refuse function tools on this route unless effort is none.
 OPENAI_REASONING = replace(
     OPENAI,
     name="openai_reasoning",

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from probes.dialects.base import Dialect, ReplayRule
 
-# An engine behind the OpenAI format of which nothing is known: vLLM, SGLang, llama.cpp and others.
+# An unknown engine behind the OpenAI format: vLLM, SGLang, llama.cpp and others.
 PLAIN = Dialect(
     "plain",
     ReplayRule.SAME_TURN,

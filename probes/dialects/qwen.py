@@ -16,8 +16,8 @@ QWEN = Dialect(
     notes=("DashScope enforces no replay and refuses a forced choice in thinking (PROTOCOLS §8).",),
 )
 
-# An engine that renders the model's own template; from 3.6 on the model was trained to see
-# its reasoning of all turns, and falls into calls without arguments when it does not.
+# An engine that renders the model's own template. From 3.6 on, the model was trained with its
+# reasoning of all turns, and without it makes calls without arguments.
 QWEN_PRESERVED = replace(
     QWEN,
     name="qwen_preserved",

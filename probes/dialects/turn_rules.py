@@ -1,4 +1,4 @@
-"""Turns as one vendor wants them to stand: roles, order of results, who may speak after whom."""
+"""Arranges turns as a vendor requires: roles, order of results, and who may follow a result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BRIDGE = "Done."
 def rename_roles(
     turns: Sequence[Turn], roles: Mapping[str, str], changes: list[Change]
 ) -> list[Turn]:
-    """The turns without role names of a format that this vendor does not know."""
+    """The turns without role names that this vendor does not know."""
     mapped = []
     for index, turn in enumerate(turns):
         extra = {form: _without_role(fields, roles) for form, fields in turn.extra.items()}
@@ -26,18 +26,18 @@ def rename_roles(
             continue
         message = f"The role is written as {str(turn.role)!r}."
         changes.append(Change(ChangeKind.ROLE_MAPPED, message, f"$.turns[{index}]"))
-        kept = {form: left for form, left in extra.items() if left}
-        mapped.append(replace(turn, extra=kept))
+        mapped_extra = {form: form_fields for form, form_fields in extra.items() if form_fields}
+        mapped.append(replace(turn, extra=mapped_extra))
     return mapped
 
 
 def separate_results(turns: Sequence[Turn]) -> list[Turn]:
-    """The turns with results in tool turns only: some formats carry nothing else beside them."""
+    """The turns with results in tool turns only: some formats allow nothing else beside them."""
     return [part for turn in turns for part in _separate_turn(turn)]
 
 
 def fill_empty_arguments(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
-    """The turns with `{}` for a call that came with no argument text, which is no JSON."""
+    """The turns with `{}` for calls without argument text, which is not JSON."""
     filled = [_with_parts(turn, map(_fill_empty, turn.parts)) for turn in turns]
     message = "A call without argument text is sent with an empty object."
     changes += _changed(turns, filled, ChangeKind.ARGUMENTS_FILLED, message)
@@ -45,29 +45,29 @@ def fill_empty_arguments(turns: Sequence[Turn], changes: list[Change]) -> list[T
 
 
 def drop_blank_text(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
-    """The turns without texts of white space, which vendors write before calls and one refuses."""
+    """The turns without blank texts, which vendors write before calls and one refuses."""
     stripped = [_with_parts(turn, filterfalse(_is_blank, turn.parts)) for turn in turns]
-    # A user who says nothing else has said this; an assistant has said nothing.
-    kept = [
+    # A user turn keeps blank text if it has nothing else; an assistant turn does not.
+    trimmed = [
         after if after.parts or turn.role is Role.ASSISTANT else turn
         for turn, after in zip(turns, stripped, strict=True)
     ]
     message = "A text of white space is left out."
-    changes += _changed(turns, kept, ChangeKind.BLANK_TEXT_DROPPED, message)
-    return kept
+    changes += _changed(turns, trimmed, ChangeKind.BLANK_TEXT_DROPPED, message)
+    return trimmed
 
 
 def bridge_turns(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
-    """The turns with a short word of the assistant wherever another speaks after a result."""
-    spoken: list[Turn] = []
+    """The turns with a short assistant text wherever another role follows a result."""
+    bridged: list[Turn] = []
     for index, turn in enumerate(turns):
-        after_result = bool(spoken) and spoken[-1].role is Role.TOOL
+        after_result = bool(bridged) and bridged[-1].role is Role.TOOL
         if after_result and turn.role not in (Role.ASSISTANT, Role.TOOL):
-            spoken.append(Turn(Role.ASSISTANT, (Text(BRIDGE),)))
+            bridged.append(Turn(Role.ASSISTANT, (Text(BRIDGE),)))
             message = "Only the assistant may speak after a result."
             changes.append(Change(ChangeKind.BRIDGE_INSERTED, message, f"$.turns[{index}]"))
-        spoken.append(turn)
-    return spoken
+        bridged.append(turn)
+    return bridged
 
 
 def order_results(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
@@ -77,21 +77,21 @@ def order_results(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
         blocks[call.turn].append(result)
     moved: dict[PartRef, Part] = {}
     for block, results in blocks.items():
-        places = sorted(results)
-        if places != results:
+        positions = sorted(results)
+        if positions != results:
             message = "The results stand in the order of their calls."
             path = f"$.turns[{block}]"
             changes.append(Change(ChangeKind.RESULTS_REORDERED, message, path))
-            for place, result in zip(places, results, strict=True):
-                moved[place] = turns[result.turn].parts[result.part]
+            for position, result in zip(positions, results, strict=True):
+                moved[position] = turns[result.turn].parts[result.part]
     return (
         [_with_moved(turn, index, moved) for index, turn in enumerate(turns)] if moved else [*turns]
     )
 
 
 def _with_parts(turn: Turn, parts: Iterable[Part]) -> Turn:
-    now = tuple(parts)
-    return turn if now == turn.parts else replace(turn, parts=now)
+    new_parts = tuple(parts)
+    return turn if new_parts == turn.parts else replace(turn, parts=new_parts)
 
 
 def _changed(
@@ -108,12 +108,13 @@ def _is_blank(part: Part) -> bool:
 
 def _with_moved(turn: Turn, index: int, moved: Mapping[PartRef, Part]) -> Turn:
     return _with_parts(
-        turn, (moved.get(PartRef(index, place), part) for place, part in enumerate(turn.parts))
+        turn,
+        (moved.get(PartRef(index, position), part) for position, part in enumerate(turn.parts)),
     )
 
 
 def _separate_turn(turn: Turn) -> Iterator[Turn]:
-    """A user's turn that has results, as the results and what the user said."""
+    """A user turn with results, split into the results and the user's text."""
     results = turn.results
     if turn.role is not Role.USER or not results:
         yield turn

@@ -1,3 +1,3 @@
-"""Conversations: closed, repaired, trimmed, and replayed by the rule of who is asked."""
+"""Conversations: closed, repaired, trimmed, and replayed by the rule of the receiving endpoint."""
 
 from __future__ import annotations

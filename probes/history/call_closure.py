@@ -1,4 +1,4 @@
-"""Whether every call of a history has its one result right behind it, and how to make it so."""
+"""Checks that every call of a history is followed by exactly one result, and repairs it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ IN_HISTORY = "broken_in_history"
 
 @dataclass(frozen=True, slots=True)
 class RepairedHistory:
-    """A closed history, and everything that was changed to get it.
+    """A closed history, and everything that was changed.
 
-    The path of a change points into the history as it stood when the change was made.
+    The path of a change refers to the history at the time of the change.
     """
 
     turns: tuple[Turn, ...]
@@ -35,7 +35,7 @@ class RepairedHistory:
 
 
 def check_closure(turns: Sequence[Turn]) -> list[Finding]:
-    """Everything for which an endpoint would refuse this history, with its place."""
+    """Everything in this history that an endpoint would refuse, with its path."""
     pairs = pair_results(turns)
     broken = dict(_broken_calls(turns))
     findings = [(ref, _broken_finding(ref, call)) for ref, call in broken.items()]
@@ -56,28 +56,28 @@ def check_closure(turns: Sequence[Turn]) -> list[Finding]:
 
 
 def repair_closure(turns: Sequence[Turn]) -> RepairedHistory:
-    """Return the turns in a form every provider accepts, and what was changed.
+    """Return the turns in a form that every provider accepts, and the changes.
 
-    A call without a result gets an error result right behind it; Anthropic and OpenAI refuse the
-    whole request otherwise. Results that stand elsewhere are moved to their call, what answers
-    nothing is dropped. Turns that were right are returned as they are.
+    A call without a result gets an error result right after it; Anthropic and OpenAI refuse the
+    whole request otherwise. Misplaced results are moved to their call, and results without a call
+    are dropped. Valid turns are returned unchanged.
     """
     changes: list[Change] = []
-    owed: dict[PartRef, str] = {}
-    whole = _replace_broken(merge_turns(turns, changes), owed, changes)
-    pairs = pair_results(whole)
-    changes.extend(_changes(whole, pairs, owed))
+    error_contents: dict[PartRef, str] = {}
+    repaired = _replace_broken(merge_turns(turns, changes), error_contents, changes)
+    pairs = pair_results(repaired)
+    changes.extend(_changes(repaired, pairs, error_contents))
     if pairs.moved or pairs.missing or pairs.orphans or pairs.duplicates:
-        # A dropped orphan may have been all that stood between two halves of one answer.
-        whole = merge_turns(_close_turns(whole, pairs, owed), changes)
-    return RepairedHistory(tuple(whole), tuple(changes))
+        # A dropped orphan may have separated two halves of one answer.
+        repaired = merge_turns(_close_turns(repaired, pairs, error_contents), changes)
+    return RepairedHistory(tuple(repaired), tuple(changes))
 
 
 def _broken_calls(turns: Sequence[Turn]) -> Iterator[tuple[PartRef, BrokenCall]]:
     for index, turn in enumerate(turns):
-        for place, part in enumerate(turn.parts):
+        for position, part in enumerate(turn.parts):
             if isinstance(part, BrokenCall):
-                yield PartRef(index, place), part
+                yield PartRef(index, position), part
 
 
 def _broken_finding(ref: PartRef, call: BrokenCall) -> Finding:
@@ -94,13 +94,13 @@ def _finding(kind: FindingKind, problem: str, turns: Sequence[Turn], ref: PartRe
 
 
 def _replace_broken(
-    turns: Sequence[Turn], owed: dict[PartRef, str], changes: list[Change]
+    turns: Sequence[Turn], error_contents: dict[PartRef, str], changes: list[Change]
 ) -> list[Turn]:
-    """The turns with calls in place of broken ones; what each of them is told goes into `owed`."""
+    """The turns with calls instead of broken ones; their error results go into `error_contents`."""
     parts = [list(turn.parts) for turn in turns]
     for ref, call in _broken_calls(turns):
         if call.name:
-            owed[ref] = json.dumps(call.as_error(), ensure_ascii=False)
+            error_contents[ref] = json.dumps(call.as_error(), ensure_ascii=False)
             parts[ref.turn][ref.part] = _as_call(call)
             kind = ChangeKind.BROKEN_CALL_CLOSED
             message = f"The call {call.id!r} could not be read and is sent without arguments."
@@ -109,7 +109,9 @@ def _replace_broken(
             kind = ChangeKind.BROKEN_CALL_AS_TEXT
             message = "A call without a name is sent as the text that it was."
         changes.append(Change(kind, message, ref.path))
-    return [_with_parts(turn, tuple(now)) for turn, now in zip(turns, parts, strict=True)]
+    return [
+        _with_parts(turn, tuple(new_parts)) for turn, new_parts in zip(turns, parts, strict=True)
+    ]
 
 
 def _with_parts(turn: Turn, parts: tuple[Part, ...]) -> Turn:
@@ -117,23 +119,23 @@ def _with_parts(turn: Turn, parts: tuple[Part, ...]) -> Turn:
 
 
 def _as_call(call: BrokenCall) -> ToolCall:
-    # Endpoints refuse a history whose arguments are no JSON object, so the text cannot go back.
+    # Endpoints refuse arguments in the history that are no JSON object, so the text is not sent.
     repairs = (IN_HISTORY,)
     return ToolCall(call.id, call.name, {}, call.format, "{}", repairs, call.location)
 
 
 def _close_turns(
-    turns: Sequence[Turn], pairs: ResultPairs, owed: Mapping[PartRef, str]
+    turns: Sequence[Turn], pairs: ResultPairs, error_contents: Mapping[PartRef, str]
 ) -> list[Turn]:
     """The turns with every result in its place, and nothing else moved."""
-    gone = {*pairs.moved.values(), *pairs.orphans, *pairs.duplicates}
-    added = _added(turns, pairs, owed)
-    # Results were paired in the order they stand, so the last one of a turn's calls wins.
+    removed = {*pairs.moved.values(), *pairs.orphans, *pairs.duplicates}
+    added = _missing_results(turns, pairs, error_contents)
+    # Results are paired in order, so the last one of a turn's calls wins.
     last_results = {call.turn: result for call, result in pairs.adjacent.items()}
-    behind = {last_results[turn]: added[turn] for turn in added if turn in last_results}
+    inserted = {last_results[turn]: added[turn] for turn in added if turn in last_results}
     closed: list[Turn] = []
     for index, turn in enumerate(turns):
-        parts = tuple(_parts(turn, index, gone, behind))
+        parts = tuple(_parts(turn, index, removed, inserted))
         if parts or not turn.parts:
             closed.append(_with_parts(turn, parts))
         if index in added and index not in last_results:
@@ -142,17 +144,20 @@ def _close_turns(
 
 
 def _parts(
-    turn: Turn, index: int, gone: Collection[PartRef], behind: Mapping[PartRef, list[ToolResult]]
+    turn: Turn,
+    index: int,
+    removed: Collection[PartRef],
+    inserted: Mapping[PartRef, list[ToolResult]],
 ) -> Iterator[Part]:
-    for place, part in enumerate(turn.parts):
-        ref = PartRef(index, place)
-        if ref not in gone:
+    for position, part in enumerate(turn.parts):
+        ref = PartRef(index, position)
+        if ref not in removed:
             yield part
-        yield from behind.get(ref, ())
+        yield from inserted.get(ref, ())
 
 
-def _added(
-    turns: Sequence[Turn], pairs: ResultPairs, owed: Mapping[PartRef, str]
+def _missing_results(
+    turns: Sequence[Turn], pairs: ResultPairs, error_contents: Mapping[PartRef, str]
 ) -> dict[int, list[ToolResult]]:
     """The results that the calls of each turn still need, in the order of the calls."""
     added: dict[int, list[ToolResult]] = defaultdict(list)
@@ -164,14 +169,14 @@ def _added(
             result = turns[at.turn].parts[at.part]
             assert isinstance(result, ToolResult)
         else:
-            content = owed.get(ref) or json.dumps(INTERRUPTED)
+            content = error_contents.get(ref) or json.dumps(INTERRUPTED)
             result = ToolResult(call.id, content, is_error=True, name=call.name)
         added[ref.turn].append(result)
     return added
 
 
 def _changes(
-    turns: Sequence[Turn], pairs: ResultPairs, owed: Mapping[PartRef, str]
+    turns: Sequence[Turn], pairs: ResultPairs, error_contents: Mapping[PartRef, str]
 ) -> Iterator[Change]:
     def change(kind: ChangeKind, ref: PartRef, what: str) -> Change:
         part = turns[ref.turn].parts[ref.part]
@@ -179,7 +184,11 @@ def _changes(
         return Change(kind, f"{what} {id_!r}.", ref.path)
 
     for ref in pairs.missing:
-        what = "The structured error is the result of" if ref in owed else "An error result for"
+        what = (
+            "The structured error is the result of"
+            if ref in error_contents
+            else "An error result for"
+        )
         yield change(ChangeKind.RESULT_SYNTHESISED, ref, what)
     for ref in pairs.moved.values():
         yield change(ChangeKind.RESULT_MOVED, ref, "Moved behind its call: the result for")

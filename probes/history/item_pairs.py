@@ -1,5 +1,5 @@
-"""The Responses API's rule: a reasoning item and the item it led to go back together, or neither
-keeps the id by which the endpoint would look for the other."""
+"""The rule of the Responses API: a reasoning item is replayed together with the item that follows
+it, or the ids that link them are removed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from probes.losses import Loss, LossKind
 from probes.messages import JSON, Opaque, Part, Reasoning, ReasoningKind, Text, ToolCall
 
 FORMAT = "openai_responses"
-# Where a text keeps the fields of the message item it stands in.
+# Where a text keeps the fields of its message item.
 ITEM = "$item"
 
 
@@ -21,7 +21,7 @@ def is_item(part: Part) -> bool:
 
 
 def lone_items(parts: Sequence[Part]) -> list[int]:
-    """The places of reasoning items that nothing follows which they could belong to."""
+    """The indexes of reasoning items without a following item that they could belong to."""
     lone = []
     leads = False
     for index in reversed(range(len(parts))):
@@ -33,7 +33,7 @@ def lone_items(parts: Sequence[Part]) -> list[int]:
 
 
 def drop_lone_items(parts: Sequence[Part], path: str, losses: list[Loss]) -> list[Part]:
-    """The parts without reasoning items that would be refused for want of a following item."""
+    """The parts without reasoning items that would be refused for lack of a following item."""
     lone = set(lone_items(parts))
     message = "A reasoning item without the item that followed it would be refused."
     for index in sorted(lone):
@@ -42,7 +42,7 @@ def drop_lone_items(parts: Sequence[Part], path: str, losses: list[Loss]) -> lis
 
 
 def without_item_ids(parts: Sequence[Part], path: str, changes: list[Change]) -> list[Part]:
-    """The parts without the ids by which the endpoint would miss a reasoning item."""
+    """The parts without the ids that would make the endpoint look for a reasoning item."""
     bare = [_without_id(part) for part in parts]
     message = "The item's id is left out, because its reasoning item does not go back."
     for index, (before, after) in enumerate(zip(parts, bare, strict=True)):
@@ -59,11 +59,11 @@ def _without_id(part: Part) -> Part:
     item = _mapping(fields.get(ITEM))
     if "id" not in fields and "id" not in item:
         return part
-    left = _rest(fields, "id", ITEM)
-    if item_left := _rest(item, "id"):
-        left[ITEM] = item_left
+    remaining = _rest(fields, "id", ITEM)
+    if remaining_item := _rest(item, "id"):
+        remaining[ITEM] = remaining_item
     others = _rest(part.extra, FORMAT)
-    return replace(part, extra={**others, FORMAT: left} if left else others)
+    return replace(part, extra={**others, FORMAT: remaining} if remaining else others)
 
 
 def _mapping(value: JSON) -> Mapping[str, JSON]:

@@ -8,23 +8,23 @@ from probes.messages import BrokenCall, Extra, Role, ToolCall, Turn
 
 
 def merge_turns(turns: Sequence[Turn], changes: list[Change]) -> list[Turn]:
-    """One assistant turn per model turn: text and calls that were stored apart come together.
+    """One assistant turn per model turn: joins text and calls that were stored separately.
 
-    Gemini, Anthropic and Mistral refuse a history in which the text and the calls of one answer
-    are two messages. The order of the parts is kept. Turns of different origins stay apart.
+    Gemini, Anthropic and Mistral refuse a history in which the text and the calls of one answer are
+    two messages. The order of the parts is kept. Turns of different origins stay separate.
     """
     answers: list[_Answer] = []
     for turn in turns:
-        if answers and answers[-1].takes(turn):
+        if answers and answers[-1].accepts(turn):
             answers[-1].add(turn)
         else:
             answers.append(_Answer(turn))
     merged: list[Turn] = []
     for answer in answers:
-        if answer.is_apart:
+        if answer.is_split:
             message = f"Text and calls of one answer in {len(answer.turns)} turns became one."
             changes.append(Change(ChangeKind.MERGED_TURNS, message, f"$.turns[{len(merged)}]"))
-        merged.extend(answer.joined())
+        merged.extend(answer.merged())
     return merged
 
 
@@ -35,7 +35,7 @@ class _Answer:
         self.turns = [turn]
         self.extra = turn.extra
 
-    def takes(self, turn: Turn) -> bool:
+    def accepts(self, turn: Turn) -> bool:
         first = self.turns[0]
         return (
             first.role is Role.ASSISTANT
@@ -49,12 +49,12 @@ class _Answer:
         self.extra = _join_extras(self.extra, turn.extra)
 
     @property
-    def is_apart(self) -> bool:
-        """Whether calls were parted from the rest; texts alone may well be several messages."""
+    def is_split(self) -> bool:
+        """Whether calls were stored separately; texts alone may be several messages."""
         return len(self.turns) > 1 and any(map(_has_calls, self.turns))
 
-    def joined(self) -> list[Turn]:
-        if not self.is_apart:
+    def merged(self) -> list[Turn]:
+        if not self.is_split:
             return self.turns
         parts = tuple(part for turn in self.turns for part in turn.parts)
         return [replace(self.turns[0], parts=parts, extra=self.extra)]

@@ -1,4 +1,4 @@
-"""A conversation with a model: kept as it happened, sent as its endpoint takes it."""
+"""A conversation with a model: stored as it happened, sent in the form the endpoint accepts."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class SendOptions:
-    """To whom and how a conversation is sent.
+    """To which endpoint and how a conversation is sent.
 
-    `origin` names the endpoint: turns of another are foreign to it. `repair` closes the history
-    instead of refusing to send it. `prefix_changed` says that system text or tools are not what
-    they were when the turns were made.
+    `origin` names the endpoint: turns of another origin are foreign to it. `repair` closes the
+    history instead of raising an error. `prefix_changed` means that system text or tools differ
+    from those at the time of the turns.
     """
 
     dialect: Dialect
@@ -62,7 +62,7 @@ class PreparedCall:
 
 @dataclass
 class Conversation:
-    """Turns as they happened. One assistant turn per answer; results in tool turns behind it."""
+    """Turns as they happened: one assistant turn per answer, followed by turns with results."""
 
     turns: list[Turn] = field(default_factory=list)
     _ids: dict[str, IdMap] = field(default_factory=dict)
@@ -75,7 +75,7 @@ class Conversation:
         self.turns.append(Turn(Role.USER, content))
 
     def add_reply(self, reply: Reply, origin: str = "") -> None:
-        """Keep an answer whole: text, calls and reasoning in the order they came."""
+        """Store a whole answer: text, calls and reasoning in the order received."""
         self.turns.append(reply.as_turn(origin))
 
     def add_results(self, results: Iterable[ToolResult]) -> None:
@@ -83,40 +83,40 @@ class Conversation:
 
     @property
     def pending(self) -> tuple[ToolCall | BrokenCall, ...]:
-        """The calls that have no result yet, in order."""
+        """The calls without a result, in order."""
         return tuple(_call(self.turns, ref) for ref in pair_results(self.turns).missing)
 
     def check(self) -> list[Finding]:
-        """Everything for which an endpoint would refuse this conversation."""
+        """Everything in this conversation that an endpoint would refuse."""
         return check_closure(self.turns)
 
     def repair(self) -> tuple[Change, ...]:
-        """Close the conversation for good, and say what was changed."""
+        """Close the conversation permanently, and return the changes."""
         repaired = repair_closure(self.turns)
         self.turns = list(repaired.turns)
         return repaired.changes
 
-    def to_call(self, blank: ModelCall, sending: SendOptions) -> PreparedCall:
-        """The next question for one endpoint; raises HistoryError where calls are left open.
+    def to_call(self, blank: ModelCall, options: SendOptions) -> PreparedCall:
+        """The next question for one endpoint; raises HistoryError if calls have no result.
 
         `blank` holds everything except the turns. The conversation itself does not change, so the
         next question may go to another vendor.
         """
         changes: list[Change] = []
-        # Before anything is cut off: an id once sent stays, also where it came twice.
-        turns = self._closed(sending, changes)
-        turns = self._with_wire_ids(turns, sending.dialect.id_rule, changes)
-        turns, cut = _trim_turns(turns, sending, changes)
+        # Before trimming: an id that was sent once stays the same, also if it occurs twice.
+        turns = self._close(options, changes)
+        turns = self._with_wire_ids(turns, options.dialect.id_rule, changes)
+        turns, was_cut = _trim_turns(turns, options, changes)
         receiver = Receiver(
-            sending.dialect, sending.origin, bool(blank.tools), sending.prefix_changed or cut
+            options.dialect, options.origin, bool(blank.tools), options.prefix_changed or was_cut
         )
         replayed = replay_reasoning(turns, receiver)
         changes += replayed.changes
         losses = list(replayed.losses)
         question = replace(blank, turns=replayed.turns)
         missing = missing_reasoning(replayed.turns, receiver)
-        thinking = _thinking(question, sending, missing, changes, losses)
-        applied = apply_dialect(question, sending.dialect, thinking=thinking)
+        thinking = _choose_thinking(question, options, missing, changes, losses)
+        applied = apply_dialect(question, options.dialect, thinking=thinking)
         changes += applied.changes
         return PreparedCall(applied.call, tuple(changes), tuple(losses))
 
@@ -129,7 +129,7 @@ class Conversation:
 
     @classmethod
     def from_json(cls, data: JSON) -> Conversation:
-        """The conversation that `as_json` wrote; WireError where it is none."""
+        """Read a conversation that `as_json` wrote; raises WireError for other data."""
         match data:
             case {"version": 1, "turns": turns, "ids": Mapping() as ids}:
                 maps = {str(name): IdMap.from_json(value) for name, value in ids.items()}
@@ -137,8 +137,8 @@ class Conversation:
             case _:
                 raise WireError("This is not a stored conversation.", "$")
 
-    def _closed(self, sending: SendOptions, changes: list[Change]) -> tuple[Turn, ...]:
-        if sending.repair:
+    def _close(self, options: SendOptions, changes: list[Change]) -> tuple[Turn, ...]:
+        if options.repair:
             repaired = repair_closure(self.turns)
             changes += repaired.changes
             return repaired.turns
@@ -151,25 +151,25 @@ class Conversation:
     def _with_wire_ids(
         self, turns: Sequence[Turn], rule: str, changes: list[Change]
     ) -> tuple[Turn, ...]:
-        """The turns under ids that the endpoint accepts; ours stay as they are."""
+        """The turns with ids that the endpoint accepts; the stored ids do not change."""
         walk = self._ids.setdefault(rule, IdMap(RULES[rule])).walk()
-        wired = []
+        mapped = []
         for index, turn in enumerate(turns):
             parts = tuple(_with_wire_id(part, walk) for part in turn.parts)
-            wired.append(turn if parts == turn.parts else replace(turn, parts=parts))
+            mapped.append(turn if parts == turn.parts else replace(turn, parts=parts))
             if parts != turn.parts:
                 message = f"Ids are sent in the form {rule!r}."
                 changes.append(Change(ChangeKind.IDS_MAPPED, message, f"$.turns[{index}]"))
-        return tuple(wired)
+        return tuple(mapped)
 
 
 def _trim_turns(
-    turns: tuple[Turn, ...], sending: SendOptions, changes: list[Change]
+    turns: tuple[Turn, ...], options: SendOptions, changes: list[Change]
 ) -> tuple[tuple[Turn, ...], bool]:
-    """The turns within the budget, and whether something was cut off before them."""
-    if sending.budget is None:
+    """The turns within the budget, and whether something before them was cut."""
+    if options.budget is None:
         return turns, False
-    trimmed = trim_turns(turns, sending.budget, rule=sending.dialect.replay)
+    trimmed = trim_turns(turns, options.budget, rule=options.dialect.replay)
     if trimmed.dropped:
         message = f"{trimmed.dropped} turns were left out to fit the budget."
         changes.append(Change(ChangeKind.TURNS_TRIMMED, message, "$.turns"))
@@ -179,28 +179,28 @@ def _trim_turns(
     return trimmed.turns, trimmed.voids_signatures
 
 
-def _thinking(
+def _choose_thinking(
     question: ModelCall,
-    sending: SendOptions,
+    options: SendOptions,
     missing: list[str],
     changes: list[Change],
     losses: list[Loss],
 ) -> bool | None:
-    """How thinking is to be switched: off where reasoning is due that nobody has.
+    """How to switch thinking: off if required reasoning was never received.
 
-    Made-up reasoning is refused or makes the model worse; without thinking none is due.
+    Invented reasoning is refused or makes the model worse; without thinking none is required.
     """
-    switch = sending.dialect.thinking
-    if not missing or sending.thinking is False or not is_thinking(question, sending.dialect):
-        return sending.thinking
-    is_free = sending.thinking is None and not any(has_field(question, key) for key in switch.on)
+    switch = options.dialect.thinking
+    if not missing or options.thinking is False or not is_thinking(question, options.dialect):
+        return options.thinking
+    is_free = options.thinking is None and not any(has_field(question, key) for key in switch.on)
     if switch.off and is_free:
         message = "Reasoning that the endpoint would demand was never received; it must not think."
         changes.append(Change(ChangeKind.THINKING_OFF, message, missing[0]))
         return False
     message = "The endpoint may refuse this turn, because its reasoning was never received."
     losses.extend(Loss(LossKind.REASONING, path, message) for path in missing)
-    return sending.thinking
+    return options.thinking
 
 
 def _with_wire_id(part: Part, walk: IdWalk) -> Part:

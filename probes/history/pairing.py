@@ -1,8 +1,8 @@
-"""Which result answers which call.
+"""Pairs results with calls.
 
-Ids alone do not say it: vendors number calls anew in every round, and some give one id to every
-call. So calls are armed in order and each result consumes the first armed call of its id, first
-inside the block it stands behind, then further back.
+Ids alone are not enough: vendors number calls anew in every round, and some give one id to every
+call. So calls are armed in order, and each result consumes the first armed call with its id, first
+in the block that it follows, then further back.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from probes.messages import BrokenCall, Role, ToolCall, ToolResult, Turn
 
 
 class PartRef(NamedTuple):
-    """Where a part stands: which turn, and which part of it."""
+    """The position of a part: its turn, and its index in the turn."""
 
     turn: int
     part: int
@@ -28,7 +28,7 @@ class PartRef(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ResultPairs:
-    """Every call with its result, and what was left over."""
+    """Every call with its result, and what remained unpaired."""
 
     adjacent: dict[PartRef, PartRef] = field(
         default_factory=dict
@@ -40,29 +40,29 @@ class ResultPairs:
 
 
 def pair_results(turns: Sequence[Turn]) -> ResultPairs:
-    """Pair results with calls by place, then by id. Linear in the number of parts."""
+    """Pair results with calls by position, then by id. Linear in the number of parts."""
     pairing = _Pairing(turns)
     for index, turn in enumerate(turns):
         if turn.role is Role.ASSISTANT:
             pairing.open_block(index)
         pairing.read_results(index)
-        if not _keeps_open(turn):
+        if not _keeps_block_open(turn):
             pairing.close_block()
     pairing.close_block()
     pairing.pair_strays()
     return pairing.pairs
 
 
-def calls_of(turn: Turn) -> Iterator[tuple[int, ToolCall | BrokenCall]]:
-    """The calls of an assistant turn that a result can answer, broken ones included."""
+def answerable_calls(turn: Turn) -> Iterator[tuple[int, ToolCall | BrokenCall]]:
+    """The calls of an assistant turn that a result can answer, including broken ones."""
     if turn.role is Role.ASSISTANT:
         for index, part in enumerate(turn.parts):
             if isinstance(part, ToolCall) or (isinstance(part, BrokenCall) and part.name):
                 yield index, part
 
 
-def _keeps_open(turn: Turn) -> bool:
-    """Whether results in the next turn still stand right behind their calls."""
+def _keeps_block_open(turn: Turn) -> bool:
+    """Whether results in the next turn still directly follow their calls."""
     if turn.role is Role.ASSISTANT:
         return True
     if not turn.parts:
@@ -81,7 +81,7 @@ class _Pairing:
 
     def open_block(self, index: int) -> None:
         self.close_block()
-        for part, call in calls_of(self.turns[index]):
+        for part, call in answerable_calls(self.turns[index]):
             ref = PartRef(index, part)
             self.armed.setdefault(call.id, deque()).append(ref)
             self.first_calls.setdefault(call.id, ref)
@@ -98,7 +98,7 @@ class _Pairing:
             if isinstance(value, ToolResult):
                 self.read_result(PartRef(index, part), value.call_id, in_place=in_place)
             else:
-                # A result behind text answers the right call in the wrong place.
+                # A result after text answers the right call in the wrong place.
                 in_place = False
 
     def read_result(self, ref: PartRef, id_: str, *, in_place: bool) -> None:
@@ -111,7 +111,7 @@ class _Pairing:
             self.strays[id_].append(ref)
 
     def pair_strays(self) -> None:
-        """Give each result that stands elsewhere to the nearest block before it that waits."""
+        """Pair each misplaced result with the nearest earlier block that has an open call."""
         for id_, results in self.strays.items():
             calls = deque(self.unanswered[id_])
             blocks: list[deque[PartRef]] = []
@@ -120,7 +120,7 @@ class _Pairing:
                 while calls and calls[0] < ref:
                     _add_to_blocks(blocks, calls.popleft())
                 if blocks:
-                    self.pairs.moved[_take(blocks)] = ref
+                    self.pairs.moved[_pop_call(blocks)] = ref
                 else:
                     early.append(ref)
             self.unanswered[id_] = [*(call for block in blocks for call in block), *calls]
@@ -128,10 +128,10 @@ class _Pairing:
         self.pairs.missing.extend(sorted(ref for refs in self.unanswered.values() for ref in refs))
 
     def pair_early(self, id_: str, early: list[PartRef]) -> None:
-        """Give a result that stands before its call to it, where the id leaves no doubt.
+        """Pair a result with a later call, if the id is unambiguous.
 
-        With ids that repeat, such a result is more likely the rest of a round that was cut away,
-        and a call must never get another call's result.
+        With repeated ids, such a result more likely belongs to a round that was cut away, and a
+        call must never get the result of another.
         """
         waiting = self.unanswered[id_]
         is_plain = id_ and len(early) == 1 and waiting == [self.first_calls.get(id_)]
@@ -150,8 +150,8 @@ def _add_to_blocks(blocks: list[deque[PartRef]], call: PartRef) -> None:
         blocks.append(deque([call]))
 
 
-def _take(blocks: list[deque[PartRef]]) -> PartRef:
-    """The first waiting call of the last block."""
+def _pop_call(blocks: list[deque[PartRef]]) -> PartRef:
+    """The first open call of the last block."""
     call = blocks[-1].popleft()
     if not blocks[-1]:
         blocks.pop()

@@ -1,4 +1,4 @@
-"""What was changed in a request before it was sent, as data: nothing is changed unreported."""
+"""The changes made to a request before it was sent, as data: no change is unreported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from probes.messages import JSON
 
 
 class ChangeKind(StrEnum):
-    """Every way in which a history or a question is altered on its way out."""
+    """Every kind of change to a history or a question before it is sent."""
 
     # The history, so that every call has its result.
     MERGED_TURNS = "merged_turns"
@@ -48,7 +48,7 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change; `path` is a JSON path into what it was made in."""
+    """One change; `path` is a JSON path to it."""
 
     kind: ChangeKind
     message: str

@@ -1,4 +1,4 @@
-"""Where signatures stand in the values, and how a part is without one."""
+"""Where signatures are in the values, and how to remove them."""
 
 from __future__ import annotations
 
@@ -10,50 +10,50 @@ from probes.messages import JSON, Extra, Part, Reasoning, Text, ToolCall
 
 FORMAT = "gemini"
 FIELD = "thoughtSignature"
-# Our own note beside a call that came without an id, which is no field of any format.
+# Our own mark on a call that was received without an id; no field of any format.
 MINTED = "minted_id"
-# What the formats call the part of a reasoning block that only its issuer can read.
-_SEALS = ("signature", "data", "encrypted_content", FIELD)
+# The fields of a reasoning block that only its issuer can read, in all formats.
+_SIGNATURE_FIELDS = ("signature", "data", "encrypted_content", FIELD)
 
 
 def is_signed(part: Reasoning) -> bool:
-    """Whether a block of reasoning carries something that only its issuer understands."""
+    """Whether a block of reasoning has a field that only its issuer understands."""
     if isinstance(part.raw, list):
-        return any(_has_seal(item) for item in part.raw)
-    return _has_seal(part.raw)
+        return any(_has_signature_field(item) for item in part.raw)
+    return _has_signature_field(part.raw)
 
 
 def is_signed_part(part: Part) -> bool:
     """Whether a text or call carries a thought signature."""
-    return isinstance(part, Text | ToolCall) and bool(_own(part.extra).get(FIELD))
+    return isinstance(part, Text | ToolCall) and bool(_own_fields(part.extra).get(FIELD))
 
 
 def with_sentinel(call: ToolCall, sentinel: str) -> ToolCall:
-    """The call under the documented signature of a call made elsewhere."""
-    return replace(call, extra={**call.extra, FORMAT: {**_own(call.extra), FIELD: sentinel}})
+    """The call with the documented signature for calls made elsewhere."""
+    return replace(call, extra={**call.extra, FORMAT: {**_own_fields(call.extra), FIELD: sentinel}})
 
 
 def without_own_fields(part: Part) -> Part:
-    """The part without what only its issuer understands; the same part where it had none."""
+    """The part without fields that only its issuer understands; the same part if it has none."""
     if not isinstance(part, Text | ToolCall):
         return part
-    noted = {
+    own_notes = {
         form: {MINTED: True}
         for form, fields in part.extra.items()
         if isinstance(fields, Mapping) and MINTED in fields
     }
-    return part if noted == part.extra else replace(part, extra=noted)
+    return part if own_notes == part.extra else replace(part, extra=own_notes)
 
 
 def has_signature(part: Part) -> bool:
-    """Whether a text or call carries a signature, of whatever format and however deep."""
+    """Whether a text or call has a signature, in any format and at any depth."""
     return isinstance(part, Text | ToolCall) and "signature" in json.dumps(part.extra).lower()
 
 
-def _has_seal(raw: JSON) -> bool:
-    return isinstance(raw, Mapping) and any(raw.get(name) for name in _SEALS)
+def _has_signature_field(raw: JSON) -> bool:
+    return isinstance(raw, Mapping) and any(raw.get(name) for name in _SIGNATURE_FIELDS)
 
 
-def _own(extra: Extra) -> Mapping[str, JSON]:
+def _own_fields(extra: Extra) -> Mapping[str, JSON]:
     fields = extra.get(FORMAT)
     return fields if isinstance(fields, Mapping) else {}

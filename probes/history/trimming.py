@@ -1,4 +1,4 @@
-"""A history cut to a budget, only where a user begins to speak."""
+"""Trims a history to a budget, only where a user turn begins."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from probes.messages import Role, Turn
 
 @dataclass(frozen=True, slots=True)
 class TrimBudget:
-    """How much may be sent: turns, or whatever `cost` counts, such as tokens."""
+    """The budget: a number of turns, or of whatever `cost` counts, such as tokens."""
 
     limit: int
     cost: Callable[[Turn], int] = lambda turn: 1
@@ -22,9 +22,9 @@ class TrimBudget:
 
 @dataclass(frozen=True, slots=True)
 class TrimmedTurns:
-    """What is left. `fits` False: even the last question with what followed is too much.
+    """The remaining turns. `fits` False: even the last question and its answers exceed the budget.
 
-    `voids_signatures`: what was cut stood before blocks whose signatures may cover it.
+    `voids_signatures`: removed turns came before blocks whose signatures may cover them.
     """
 
     turns: tuple[Turn, ...]
@@ -43,29 +43,34 @@ def trim_turns(
 ) -> TrimmedTurns:
     """Drop the oldest questions with everything that followed them, until the rest fits.
 
-    Whole turns go or stay, so that what stays keeps its reasoning as the rule wants it. The last
-    question and all behind it always stay, and no result is parted from its call.
+    Whole turns are kept or dropped, so that kept turns keep the reasoning that the rule requires.
+    The last question and everything after it always stay, and no result is separated from its call.
     """
     costs = [budget.cost(turn) for turn in turns]
     system = [keep_system and turn.role is Role.SYSTEM for turn in turns]
-    after = _sums_from_behind(costs)
-    head = [0, *accumulate(cost if kept else 0 for cost, kept in zip(costs, system, strict=True))]
+    costs_after = _suffix_sums(costs)
+    system_costs = [
+        0,
+        *accumulate(cost if is_kept else 0 for cost, is_kept in zip(costs, system, strict=True)),
+    ]
     cuts = _cuts(turns)
-    cut = next((cut for cut in cuts if head[cut] + after[cut] <= budget.limit), cuts[-1])
-    left = tuple(turn for index, turn in enumerate(turns) if index >= cut or system[index])
-    total = head[cut] + after[cut]
-    dropped = len(turns) - len(left)
+    cut = next(
+        (cut for cut in cuts if system_costs[cut] + costs_after[cut] <= budget.limit), cuts[-1]
+    )
+    kept_turns = tuple(turn for index, turn in enumerate(turns) if index >= cut or system[index])
+    total = system_costs[cut] + costs_after[cut]
+    dropped = len(turns) - len(kept_turns)
     voids = dropped > 0 and rule is ReplayRule.SIGNATURE
-    return TrimmedTurns(left, dropped, total, total <= budget.limit, voids)
+    return TrimmedTurns(kept_turns, dropped, total, total <= budget.limit, voids)
 
 
-def _sums_from_behind(costs: Sequence[int]) -> list[int]:
+def _suffix_sums(costs: Sequence[int]) -> list[int]:
     sums = [*accumulate(reversed(costs), initial=0)]
     return sums[::-1]
 
 
 def _cuts(turns: Sequence[Turn]) -> list[int]:
-    """Where the history may begin: at its start, or at a question that no pair reaches over."""
+    """Where the history may begin: at its start, or at a question that no result pair spans."""
     pairs = pair_results(turns)
     reach: dict[int, int] = {}
     for call, result in [*pairs.adjacent.items(), *pairs.moved.items()]:

@@ -1,4 +1,4 @@
-"""From a call as it was written to one that may be believed, or to the reason why not."""
+"""Resolves a call as written into an executable call, or into the reason why it is not."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Arguments that are JSON but not in the shape the tool asks for. A fix counts only if it fits.
+"""Arguments that are JSON but not in the shape of the schema. A repair counts only if it fits.
 
 | repair | what was wrong |
 |---|---|
 | `double_encoded` | the arguments were a string that holds the object |
-| `empty_arguments` | null, `"null"`, `""` or `[]` stood for no arguments |
+| `empty_arguments` | null, `"null"`, `""` or `[]` instead of no arguments |
 | `unwrapped_array` | the object was the one item of an array |
-| `unwrapped_arguments` | the object stood under a lone `arguments`, `input`, `parameters`, ... |
+| `unwrapped_arguments` | the object was under a lone `arguments`, `input`, `parameters`, ... |
 | `decoded_string` | an object or array inside the arguments was written as a string |
 """
 
@@ -30,7 +30,7 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class FittedArguments:
-    """Arguments that fit, or what is wrong with them: no object, or a misfit."""
+    """Arguments that fit the schema, or the reason why not: no object, or a misfit."""
 
     value: Mapping[str, JSON] | None = None
     repairs: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class FittedArguments:
 
 
 def fit_arguments(value: JSON, checker: SchemaChecker) -> FittedArguments:
-    """The arguments in the shape of the schema, by the named fixes and no others."""
+    """Fit the arguments to the schema, with the named repairs and no others."""
     value, repairs = _as_object(value)
     if not isinstance(value, Mapping):
         return FittedArguments(
@@ -54,7 +54,7 @@ def fit_arguments(value: JSON, checker: SchemaChecker) -> FittedArguments:
 
 
 def fit_unchanged(value: JSON, checker: SchemaChecker) -> FittedArguments:
-    """The arguments if they fit without any fix."""
+    """The arguments if they fit without any repair."""
     if not isinstance(value, Mapping):
         return FittedArguments(
             not_an_object=f"The arguments are {describe_type(value)}, not an object."
@@ -85,14 +85,14 @@ def _as_object(value: JSON) -> tuple[JSON, tuple[str, ...]]:
 
 
 def _unwrap(value: Mapping[str, JSON], checker: SchemaChecker) -> Mapping[str, JSON] | None:
-    """What stands under a lone wrapper key that the schema does not know."""
+    """The value under a lone wrapper key that the schema does not declare."""
     declared = declared_keys(checker.schema, checker.schema)
     if len(value) != 1 or not declared:
         return None
     key, inner = next(iter(value.items()))
     if key not in WRAPPERS or key in declared:
         return None
-    # A schema that says it takes other keys means the wrapper as it stands, if it fits.
+    # If the schema allows other keys and the wrapper fits, the wrapper is meant literally.
     if checker.schema.get("additionalProperties") and checker.misfit(value) is None:
         return None
     if isinstance(inner, str):
@@ -108,49 +108,49 @@ def _fit_object(
     misfit = checker.misfit(value)
     fixed: JSON = value
     if misfit is not None:
-        fixed = _decoded_where_wrong(value, misfit, checker)
+        fixed = _decode_misfits(value, misfit, checker)
     if fixed is not None:
-        fixed = _structure_preferred(fixed, checker)
+        fixed = _prefer_structure(fixed, checker)
     if not isinstance(fixed, Mapping):
         return FittedArguments(misfit=misfit)
     decoded = () if fixed is value else ("decoded_string",)
     return FittedArguments(fixed, (*repairs, *decoded))
 
 
-def _decoded_where_wrong(value: JSON, misfit: Misfit | None, checker: SchemaChecker) -> JSON:
-    """The value with strings decoded until it fits; None where that does not help."""
+def _decode_misfits(value: JSON, misfit: Misfit | None, checker: SchemaChecker) -> JSON:
+    """The value with strings decoded until it fits; None if that does not help."""
     for _ in range(MAX_DECODED):
         if misfit is None:
             return value
-        wrong = _at(value, misfit.steps)
+        wrong = _value_at(value, misfit.steps)
         if not isinstance(wrong, str):
-            return _decoded_inside(value, misfit.steps, checker)
+            return _decode_in_union(value, misfit.steps, checker)
         decoded = _container(wrong)
         if decoded is None:
             return None
-        value = _with(value, misfit.steps, decoded)
+        value = _replace_at(value, misfit.steps, decoded)
         misfit = checker.misfit(value)
     return None
 
 
-def _decoded_inside(value: JSON, steps: Path, checker: SchemaChecker) -> JSON:
-    """A union is wrong as a whole; the string to blame stands somewhere in it."""
+def _decode_in_union(value: JSON, steps: Path, checker: SchemaChecker) -> JSON:
+    """A union misfits as a whole, so try every string inside it."""
     candidates = []
-    for path, text in _strings(_at(value, steps), steps):
+    for path, text in _strings(_value_at(value, steps), steps):
         decoded = _container(text)
         if decoded is not None:
             candidates.append((path, decoded))
-    together = value
+    all_decoded = value
     for path, decoded in candidates[:MAX_DECODED]:
-        alone = _with(value, path, decoded)
-        if checker.misfit(alone) is None:
-            return alone
-        together = _with(together, path, decoded)
-    return together if candidates and checker.misfit(together) is None else None
+        candidate = _replace_at(value, path, decoded)
+        if checker.misfit(candidate) is None:
+            return candidate
+        all_decoded = _replace_at(all_decoded, path, decoded)
+    return all_decoded if candidates and checker.misfit(all_decoded) is None else None
 
 
-def _structure_preferred(value: JSON, checker: SchemaChecker) -> JSON:
-    """A union of text and structure takes a stringified object for text; it was meant as one."""
+def _prefer_structure(value: JSON, checker: SchemaChecker) -> JSON:
+    """Decode strings that a union of text and structure would accept as text."""
     for path, text in _strings(value, ()):
         types = _types_at(path, checker)
         if "string" not in types or not types & _STRUCTURED:
@@ -158,7 +158,7 @@ def _structure_preferred(value: JSON, checker: SchemaChecker) -> JSON:
         decoded = _container(text)
         if decoded is None or type_name(decoded) not in types:
             continue
-        better = _with(value, path, decoded)
+        better = _replace_at(value, path, decoded)
         if checker.misfit(better) is None:
             value = better
     return value
@@ -177,31 +177,31 @@ def _types_at(path: Path, checker: SchemaChecker) -> frozenset[str]:
 
 
 def _strings(value: JSON, path: Path) -> Iterator[tuple[Path, str]]:
-    """The strings in a value that may hold an object or array, the first so many."""
-    waiting: list[tuple[Path, JSON]] = [(path, value)]
-    left = MAX_CANDIDATES
-    while waiting and left:
-        path, value = waiting.pop()
+    """The strings in a value that may hold an object or array, up to a limit."""
+    pending: list[tuple[Path, JSON]] = [(path, value)]
+    remaining = MAX_CANDIDATES
+    while pending and remaining:
+        path, value = pending.pop()
         match value:
             case str() if value.lstrip()[:1] in ("{", "["):
-                left -= 1
+                remaining -= 1
                 yield path, value
             case Mapping():
-                waiting.extend(((*path, key), item) for key, item in value.items())
+                pending.extend(((*path, key), item) for key, item in value.items())
             case list():
-                waiting.extend(((*path, index), item) for index, item in enumerate(value))
+                pending.extend(((*path, index), item) for index, item in enumerate(value))
             case _:
                 pass
 
 
 def _container(text: str) -> JSON:
-    """The object or array that a string holds, or None."""
+    """The object or array in a string, or None."""
     if text.lstrip()[:1] not in ("{", "["):
         return None
     return read_strictly(text).value
 
 
-def _at(value: JSON, steps: Path) -> JSON:
+def _value_at(value: JSON, steps: Path) -> JSON:
     for step in steps:
         match value:
             case Mapping() if isinstance(step, str):
@@ -213,15 +213,15 @@ def _at(value: JSON, steps: Path) -> JSON:
     return value
 
 
-def _with(value: JSON, steps: Path, new: JSON) -> JSON:
-    """The value with one place changed; the original stays as it is."""
+def _replace_at(value: JSON, steps: Path, new: JSON) -> JSON:
+    """A copy of the value with one place replaced."""
     if not steps:
         return new
     step, rest = steps[0], steps[1:]
     if isinstance(value, Mapping) and isinstance(step, str):
-        return {**value, step: _with(value.get(step), rest, new)}
+        return {**value, step: _replace_at(value.get(step), rest, new)}
     if isinstance(value, Sequence) and not isinstance(value, str) and isinstance(step, int):
         copy = list(value)
-        copy[step] = _with(copy[step], rest, new)
+        copy[step] = _replace_at(copy[step], rest, new)
         return copy
     return value

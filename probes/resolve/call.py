@@ -1,19 +1,18 @@
-"""From a call as it was written to a call that may be executed, or to the error that says why not.
+"""Resolves a call as written into an executable call, or into the error that says why not.
 
-The rungs, in this order; the first that fits ends the climb, and each change is named in
-`ToolCall.repairs` in the order it was made:
+The steps, in this order; each change is named in `ToolCall.repairs` in the order it was made:
 
-1. what the text parser needed (`RawCall.notes`), and `unterminated` where an end tag is missing
+1. the repairs of the text parser (`RawCall.notes`), and `unterminated` if an end tag is missing
 2. the tool's name: `name_*`, the table in `probes/resolve/tool_names.py`
 3. the arguments: strict JSON, else the repairs in the table of `probes/resolve/json_repair.py`;
-   or text between tags, read by the schema as the table in `probes/resolve/coercion.py` says
+   or text between tags, read by the schema with the table in `probes/resolve/coercion.py`
 4. their shape: the table in `probes/resolve/argument_shapes.py`
-5. validation by the tool's schema. What does not validate is never handed out. On a call whose
-   tool has a schema that nobody could check stands `schema_not_compiled`
+5. validation by the tool's schema. An invalid call is never returned. A call whose tool has a
+   schema that does not compile gets `schema_not_compiled`
 
 With `repair=False` there is only strict JSON (or reading by type), the exact name and validation.
 
-A call that was cut off is a `truncated_call`, even if what arrived happens to validate.
+A call that was cut off is a `truncated_call`, even if the received part happens to validate.
 """
 
 from __future__ import annotations
@@ -43,9 +42,9 @@ _KEY_MARKUP = re.compile(
 def resolve_call(
     raw: RawCall, tools: Sequence[ToolSpec], *, repair: bool = True, position: int = 0
 ) -> ToolCall | BrokenCall:
-    """The call that a text parser found, checked against its tool.
+    """Check a call that a text parser found against its tool.
 
-    `position` is the call's place in its reply; ids that must be minted differ by it.
+    `position` is the index of the call in its reply; minted ids depend on it.
     """
     return _Resolution(raw, tools, repair, position).run()
 
@@ -60,13 +59,13 @@ def resolve_json_call(  # noqa: PLR0913 - what a wire format knows about a call,
     repair: bool = True,
     truncated: bool = False,
 ) -> ToolCall | BrokenCall:
-    """The call that a wire format carries as a name and an arguments string."""
+    """Check a call that a wire format carries as a name and an arguments string."""
     raw = RawCall(name, JsonText(text), format, text, id=id, open_value=truncated)
     return resolve_call(raw, tools, repair=repair)
 
 
 class _Unresolvable(Exception):
-    """Ends the climb; never leaves this module."""
+    """Ends the resolution; never leaves this module."""
 
     def __init__(self, kind: Breakage, message: str, path: str = "") -> None:
         super().__init__(message)
@@ -77,7 +76,7 @@ class _Unresolvable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Tool:
-    """The tool that is meant, and what it took to find it."""
+    """The tool that the call names, and the repairs of the name."""
 
     name: str
     schema: Mapping[str, JSON] | None
@@ -86,7 +85,7 @@ class _Tool:
 
 @dataclass(slots=True)
 class _Resolution:
-    """One call on its way up."""
+    """The resolution of one call."""
 
     raw: RawCall
     tools: Sequence[ToolSpec]
@@ -95,21 +94,27 @@ class _Resolution:
 
     def run(self) -> ToolCall | BrokenCall:
         try:
-            return self._call()
+            return self._resolve()
         except _Unresolvable as exc:
             return self._broken(exc)
 
-    def _call(self) -> ToolCall:
+    def _resolve(self) -> ToolCall:
         self._refuse_cut_and_large()
-        tool = self._tool()
+        tool = self._find_tool()
         checker = SchemaChecker(tool.schema)
-        reading = self._reading(checker)
+        reading = self._read_arguments(checker)
         self._refuse_markup(reading.value, checker)
-        fitted = self._fitted(reading.value, checker)
+        fitted = self._fit(reading.value, checker)
         if fitted.value is None:
-            raise _misfit(fitted)
+            raise _misfit_error(fitted)
         unchecked = () if checker.compiled else ("schema_not_compiled",)
-        repairs = (*self._notes(), *tool.repairs, *reading.repairs, *fitted.repairs, *unchecked)
+        repairs = (
+            *self._parser_repairs(),
+            *tool.repairs,
+            *reading.repairs,
+            *fitted.repairs,
+            *unchecked,
+        )
         return ToolCall(
             id=self._id(),
             name=tool.name,
@@ -134,35 +139,35 @@ class _Resolution:
             message = f"The arguments are larger than {MAX_BYTES} bytes."
             raise _Unresolvable(Breakage.TOO_LARGE, message)
 
-    def _notes(self) -> tuple[str, ...]:
+    def _parser_repairs(self) -> tuple[str, ...]:
         return self.raw.notes if self.raw.closed else (*self.raw.notes, "unterminated")
 
-    def _tool(self) -> _Tool:
+    def _find_tool(self) -> _Tool:
         name = self.raw.name
         if not self.tools:
             return self._undeclared_tool()
         match = find_tool(name, self.tools)
         if match is None or (match.repairs and not self.repair):
-            raise _Unresolvable(Breakage.UNKNOWN_TOOL, _unknown(name, self.tools))
+            raise _Unresolvable(Breakage.UNKNOWN_TOOL, _unknown_tool_message(name, self.tools))
         spec = next(tool for tool in self.tools if tool.name == match.name)
         return _Tool(spec.name, spec.schema, match.repairs)
 
     def _undeclared_tool(self) -> _Tool:
-        """Without a list of tools a name is taken at its word, less the markup in it."""
+        """Without a list of tools any name is accepted, without the markup in it."""
         name = self.raw.name
         clean = normalise_name(name) if self.repair else name
         if not clean or len(name) > MAX_NAME:
             raise _Unresolvable(Breakage.UNKNOWN_TOOL, "The call names no tool.")
         return _Tool(clean, None, ("name_markup",) if clean != name else ())
 
-    def _reading(self, checker: SchemaChecker) -> ParameterReading:
+    def _read_arguments(self, checker: SchemaChecker) -> ParameterReading:
         match self.raw.arguments:
             case JsonText(text):
-                return self._json(text)
+                return self._read_json(text)
             case Parameters(items):
                 return read_parameters(items, checker, repair=self.repair)
 
-    def _json(self, text: str) -> ParameterReading:
+    def _read_json(self, text: str) -> ParameterReading:
         # Vendors send "" for a call without arguments.
         if not text.strip():
             return ParameterReading({})
@@ -172,7 +177,7 @@ class _Resolution:
         if read.ended_early and not self.raw.closed:
             raise _Unresolvable(Breakage.TRUNCATED_CALL, CUT_OFF, "$")
         kind = Breakage.TOO_LARGE if read.too_large else Breakage.INVALID_JSON
-        raise _Unresolvable(kind, _sentence(read), "$")
+        raise _Unresolvable(kind, _json_error_message(read), "$")
 
     def _refuse_markup(self, value: JSON, checker: SchemaChecker) -> None:
         if not isinstance(value, Mapping):
@@ -183,7 +188,7 @@ class _Resolution:
                 message = f"The argument name {key[:100]!r} holds markup; write the call again."
                 raise _Unresolvable(Breakage.RESIDUAL_MARKUP, message, "$")
 
-    def _fitted(self, value: JSON, checker: SchemaChecker) -> FittedArguments:
+    def _fit(self, value: JSON, checker: SchemaChecker) -> FittedArguments:
         return fit_arguments(value, checker) if self.repair else fit_unchanged(value, checker)
 
     def _argument_text(self) -> str:
@@ -211,14 +216,14 @@ class _Resolution:
         )
 
 
-def _misfit(fitted: FittedArguments) -> _Unresolvable:
+def _misfit_error(fitted: FittedArguments) -> _Unresolvable:
     if fitted.misfit is None:
         return _Unresolvable(Breakage.NOT_AN_OBJECT, fitted.not_an_object, "$")
     path = "$" + json_path(fitted.misfit.steps)
     return _Unresolvable(Breakage.SCHEMA_MISMATCH, f"{fitted.misfit.message}.", path)
 
 
-def _sentence(read: JsonReading) -> str:
+def _json_error_message(read: JsonReading) -> str:
     if read.several:
         return f"{read.error} Each call has an arguments object of its own."
     if read.closable:
@@ -226,9 +231,9 @@ def _sentence(read: JsonReading) -> str:
     return read.error or ""
 
 
-def _unknown(name: str, tools: Sequence[ToolSpec]) -> str:
-    """The sentence from which a model can correct itself."""
+def _unknown_tool_message(name: str, tools: Sequence[ToolSpec]) -> str:
+    """The message from which a model can correct itself."""
     names = sorted({tool.name for tool in tools if tool.name})
-    listed = ", ".join(names[:MAX_LISTED])[:MAX_LISTED_CHARACTERS]
+    shown_names = ", ".join(names[:MAX_LISTED])[:MAX_LISTED_CHARACTERS]
     more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-    return f"There is no tool named {name[:100]!r}. Available tools: {listed}{more}."
+    return f"There is no tool named {name[:100]!r}. Available tools: {shown_names}{more}."

@@ -1,8 +1,8 @@
-"""Ids of calls: minted where a format sends none, mapped where a target takes only its own form.
+"""Call ids: minted if a format sends none, mapped if a target accepts only its own form.
 
-An id may come twice, in one reply or in a later turn. Calls and results are therefore paired by
-position (`IdWalk`): the n-th call of an id belongs to the n-th result of it, and every call goes
-out under an id of its own.
+An id may occur twice, in one reply or in a later turn. Calls and results are therefore paired by
+position (`IdWalk`): the n-th call with an id belongs to the n-th result with it, and every call is
+sent with a unique id.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ MAX_WIRE_ID = 256
 
 @dataclass(frozen=True, slots=True)
 class IdRule:
-    """The ids that a target accepts: those that match `pattern` whole.
+    """The ids that a target accepts: those that match `pattern` completely.
 
     Other ids are replaced: by `length` alphanumerics, or by `form` with the tool's name and a
-    running number, or else by the same id with `_` for every character that is not allowed, or
-    by a minted one where that is too long.
+    running number, or by the same id with `_` for every character that is not allowed, or by a
+    minted one if that is too long.
     """
 
     name: str
@@ -51,38 +51,38 @@ RULES: Mapping[str, IdRule] = {
         IdRule("openai_responses", r"[^\x00-\x1f]{1,64}"),
         IdRule("anthropic", r"[a-zA-Z0-9_-]+"),
         IdRule("mistral", r"[a-zA-Z0-9]{9}", length=9),
-        # K2 numbers its calls through the conversation and loses count on ids of another form.
+        # K2 numbers its calls across the conversation and miscounts after ids of another form.
         IdRule("kimi", r"functions\.[a-zA-Z0-9_.-]+:[0-9]+", form="functions.{name}:{index}"),
     )
 }
 
 
 def mint_call_id(*seed: str | int) -> str:
-    """An id that is the same for the same seed: the format, name, text and position of a call."""
+    """A deterministic id from a seed: the format, name, text and position of a call."""
     return f"call_{_digest(seed, MINTED)}"
 
 
 @dataclass(slots=True)
 class IdMap:
-    """Our ids and a target's, both ways. Keep it with the conversation: ids once sent stay."""
+    """Maps our ids to a target's and back. Store it with the conversation: sent ids are final."""
 
     rule: IdRule
     _wire: dict[tuple[str, int], str] = field(default_factory=dict)
     _ours: dict[str, str] = field(default_factory=dict)
 
     def walk(self) -> IdWalk:
-        """Begin at the first turn of the history that is about to be sent."""
+        """Start a pass at the first turn of the history to send."""
         return IdWalk(self)
 
     def ours(self, wire: str) -> str:
-        """The id that went out as `wire`; an id we never sent is its own."""
+        """Our id for `wire`; an id that was never sent maps to itself."""
         return self._ours.get(wire, wire)
 
     def wire(self, id: str, occurrence: int, name: str) -> str:
-        """The target's id for the n-th call of `id`, counted from 0."""
+        """The target's id for the n-th call with `id`, counted from 0."""
         key = (id, occurrence)
         if key not in self._wire:
-            wire = self._free(id, occurrence, name)
+            wire = self._unused_wire_id(id, occurrence, name)
             self._wire[key] = wire
             self._ours[wire] = id
         return self._wire[key]
@@ -107,13 +107,13 @@ class IdMap:
                     raise WireError("This is not a row of an id map.", f"$.ids[{index}]")
         return id_map
 
-    def _free(self, id: str, occurrence: int, name: str) -> str:
+    def _unused_wire_id(self, id: str, occurrence: int, name: str) -> str:
         if occurrence == 0 and self.rule.accepts(id) and id not in self._ours:
             return id
-        wished = (self._wish(id, number, name) for number in count(occurrence))
-        return next(wire for wire in wished if wire not in self._ours)
+        candidates = (self._candidate(id, number, name) for number in count(occurrence))
+        return next(wire for wire in candidates if wire not in self._ours)
 
-    def _wish(self, id: str, number: int, name: str) -> str:
+    def _candidate(self, id: str, number: int, name: str) -> str:
         suffix = f"_dup{number}" if number else ""
         if self.rule.form:
             index = len(self._wire) + number
@@ -142,7 +142,7 @@ class IdWalk:
         return wire
 
     def result(self, id: str) -> str | None:
-        """The target's id of the call that this result answers; None where none is waiting."""
+        """The target's id of the call that this result answers; None if no call is open."""
         waiting = self._armed.get(id)
         return waiting.popleft() if waiting else None
 

@@ -1,13 +1,13 @@
 """Arguments written between tags: text to values, guided by the schema.
 
 A value is read by the first type the schema admits, in the order null, integer, number, boolean,
-object, array, string. What the schema calls a string, or does not declare, stays text to the last
-character. Reading by type is how these formats work and is no repair; these are:
+object, array, string. A declared string, or an undeclared value, stays text to the last character.
+Reading by type is how these formats work and is no repair; these are:
 
 | repair | what was wrong |
 |---|---|
 | `cdata` | the whole value was wrapped in `<![CDATA[..]]>` |
-| `entities` | the value fitted only after `&lt;` and its kin were decoded |
+| `entities` | the value fitted only after `&lt;` and similar entities were decoded |
 | `strip_space` | a string fitted only without the white space around it |
 | `retyped` | the markup's own type flag did not fit the schema |
 | `duplicate_keys` | a parameter came twice; the last one counts |
@@ -37,7 +37,7 @@ _STRUCTURED = ("object", "array")
 
 @dataclass(frozen=True, slots=True)
 class ParameterReading:
-    """One way to read a value, and the repairs it stands for."""
+    """One interpretation of a value, and the repairs that it implies."""
 
     value: JSON
     repairs: tuple[str, ...] = ()
@@ -46,17 +46,17 @@ class ParameterReading:
 def read_parameters(
     items: Sequence[Parameter], checker: SchemaChecker, *, repair: bool = True
 ) -> ParameterReading:
-    """The arguments as an object, as near to the schema as the readings allow."""
-    readings = {item.key: _allowed(item, checker, repair=repair) for item in items}
+    """The arguments as an object that fits the schema as far as the readings allow."""
+    readings = {item.key: _allowed_readings(item, checker, repair=repair) for item in items}
     first = {key: next(candidates) for key, candidates in readings.items()}
     chosen = dict(first)
-    # Each round gives a value its next reading, so the rounds end with the readings.
-    while wrong := _wrong(chosen, checker) & readings.keys():
-        for key in sorted(wrong):
-            following = next(readings[key], None)
-            if following is None:
+    # Each round moves a value to its next reading, so the loop ends with the readings.
+    while misfit_keys := _misfit_keys(chosen, checker) & readings.keys():
+        for key in sorted(misfit_keys):
+            next_reading = next(readings[key], None)
+            if next_reading is None:
                 del readings[key]
-            chosen[key] = following or first[key]
+            chosen[key] = next_reading or first[key]
     repairs = [repair for reading in chosen.values() for repair in reading.repairs]
     if len(first) < len(items):
         repairs.append("duplicate_keys")
@@ -64,13 +64,13 @@ def read_parameters(
     return ParameterReading(value, tuple(dict.fromkeys(repairs)))
 
 
-def _wrong(chosen: Mapping[str, ParameterReading], checker: SchemaChecker) -> set[str]:
-    """The keys of the values that do not fit as they are read now."""
+def _misfit_keys(chosen: Mapping[str, ParameterReading], checker: SchemaChecker) -> set[str]:
+    """The keys of the values that misfit in their current reading."""
     misfits = checker.misfits({key: reading.value for key, reading in chosen.items()})
     return {str(misfit.steps[0]) for misfit in misfits if misfit.steps}
 
 
-def _allowed(
+def _allowed_readings(
     item: Parameter, checker: SchemaChecker, *, repair: bool
 ) -> Iterator[ParameterReading]:
     if repair:
@@ -88,7 +88,7 @@ def _readings(item: Parameter, checker: SchemaChecker) -> Iterator[ParameterRead
         read = read_strictly(text)
         if read.error is None:
             yield ParameterReading(read.value, (*cdata, *read.repairs))
-    # A flag that says "string" is believed first, and doubted only where the schema does.
+    # A flag that says "string" is tried first, and ignored only if the schema disagrees.
     flagged = item.is_string is True and types != {"string"}
     if flagged:
         yield ParameterReading(text, cdata)
@@ -118,7 +118,7 @@ def _by_type(text: str, types: frozenset[str]) -> Iterator[ParameterReading]:
     if "boolean" in types and bare.lower() in ("true", "1", "false", "0"):
         yield ParameterReading(bare.lower() in ("true", "1"))
     if types.intersection(_STRUCTURED) and bare[:1] not in ("", '"'):
-        # Text is a good reading too where the schema admits it, so only real JSON beats it.
+        # If the schema admits text as well, only strict JSON takes precedence over it.
         read = read_strictly(bare) if "string" in types else read_json(bare)
         if read.error is None and type_name(read.value) in types.intersection(_STRUCTURED):
             yield ParameterReading(read.value, read.repairs)
@@ -140,7 +140,7 @@ def _numbers(text: str, types: frozenset[str]) -> Iterator[ParameterReading]:
 def _without_cdata(text: str) -> tuple[str, tuple[str, ...]]:
     bare = text.strip()
     inner = bare[len(_CDATA) : -len(_CDATA_END)]
-    whole = bare.startswith(_CDATA) and bare.endswith(_CDATA_END) and len(bare) >= 12
-    if whole and _CDATA_END not in inner:
+    is_cdata = bare.startswith(_CDATA) and bare.endswith(_CDATA_END) and len(bare) >= 12
+    if is_cdata and _CDATA_END not in inner:
         return inner, ("cdata",)
     return text, ()

@@ -1,19 +1,19 @@
-"""JSON as models write it: read strictly, or by the few repairs that cannot change its meaning.
+"""JSON as models write it: parsed strictly, or with the few repairs that cannot change its meaning.
 
 | repair | what was wrong |
 |---|---|
-| `strip_bom` | a byte order mark or unusual white space stood around the value |
-| `strip_fence` | the value stood in a code fence, or after the word `json` |
+| `strip_bom` | a byte order mark or unusual white space around the value |
+| `strip_fence` | the value was in a code fence, or after the word `json` |
 | `trailing_junk` | after the value came `]`, `}`, `;`, a fence or a sentinel, and nothing else |
-| `control_characters` | line breaks or tabs stood raw in a string |
-| `trailing_comma` | a comma stood before a closing bracket |
-| `comments` | `//` or `/* */` stood between the tokens |
+| `control_characters` | raw line breaks or tabs in a string |
+| `trailing_comma` | a comma before a closing bracket |
+| `comments` | `//` or `/* */` between the tokens |
 | `python_literals` | True, False, None, single-quoted or triple-quoted strings |
 | `unquoted_keys` | a key was a bare word |
 | `invalid_escapes` | a backslash escaped nothing that JSON knows; it is kept as a backslash |
 | `duplicate_keys` | a key came twice; the last one counts |
 
-A text that ends early is never completed: `closable` only says that it could have been.
+A text that ends early is never completed: `closable` only says that it could be.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ ORDER = (
 )
 FENCE = "```"
 _SPACE = " \t\r\n"
-# What str.strip() would leave in place and models still put around their JSON.
+# Characters that models put around JSON and str.strip() does not remove.
 _INVISIBLE = "\ufeff\u200b\u2060\0"
 
 
 @dataclass(frozen=True, slots=True)
 class JsonReading:
-    """A value and the repairs it took, or the sentence that says why there is none.
+    """A value and its repairs, or the sentence that says why there is none.
 
-    `ended_early`: the text stops inside the value; `closable`: it would parse if what is open were
+    `ended_early`: the text ends inside the value; `closable`: it would parse with its open brackets
     closed; `several`: another value follows the first.
     """
 
@@ -62,7 +62,7 @@ class JsonReading:
 
 
 def read_strictly(text: str) -> JsonReading:
-    """The value of a strict JSON text; repeated keys are noted."""
+    """Parse strict JSON; repeated keys count as a repair."""
     parsed = parse_json(text, max_bytes=MAX_BYTES)
     if parsed.error is not None:
         return JsonReading(error=parsed.error, too_large=parsed.too_large)
@@ -70,7 +70,7 @@ def read_strictly(text: str) -> JsonReading:
 
 
 def read_json(text: str) -> JsonReading:
-    """The value of a text that is JSON or nearly so. Never raises, whatever the text is."""
+    """Parse JSON or text that is nearly JSON. Never raises, whatever the text is."""
     strict = read_strictly(text)
     if strict.error is None or strict.too_large:
         return strict
@@ -78,22 +78,22 @@ def read_json(text: str) -> JsonReading:
     reader = LenientReader(body)
     try:
         value = reader.value()
-        used |= _tail(body, reader.position)
+        used |= _check_tail(body, reader.position)
     except TooDeep as exc:
         return JsonReading(error=str(exc), too_large=True)
     except Ended as exc:
         return replace(strict, ended_early=True, closable=exc.closable)
-    except _Several:
+    except _SeveralValues:
         return JsonReading(error="Several JSON values stand one after the other.", several=True)
     except Malformed:
-        # The strict reader's sentence names the first thing that is wrong.
+        # The strict reader's message names the first error.
         return strict
     used |= reader.used
     return JsonReading(value, tuple(name for name in ORDER if name in used))
 
 
-class _Several(Malformed):
-    """After the value comes another one."""
+class _SeveralValues(Malformed):
+    """Another value follows the first."""
 
 
 def _unwrap(text: str) -> tuple[str, set[str]]:
@@ -117,8 +117,8 @@ def _without_fence(text: str) -> str:
     return text
 
 
-def _tail(text: str, position: int) -> set[str]:
-    """What follows the value, if it may follow it."""
+def _check_tail(text: str, position: int) -> set[str]:
+    """The repair for the text after the value; raises if that text is not allowed."""
     start = position
     while position < len(text):
         if text[position] in " \t\r\n]};":
@@ -131,7 +131,7 @@ def _tail(text: str, position: int) -> set[str]:
             break
     rest = text[position : position + 2].lstrip(", ")
     if rest[:1] in ("{", "["):
-        raise _Several(position)
+        raise _SeveralValues(position)
     if position < len(text):
         raise Malformed(position)
     return {"trailing_junk"} if text[start:].strip() else set()

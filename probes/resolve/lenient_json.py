@@ -1,7 +1,7 @@
-"""A JSON reader that forgives what `probes/resolve/json_repair.py` names, one pass, left to right.
+"""A JSON reader with the leniencies of `probes/resolve/json_repair.py`, in one pass.
 
-Each leniency is used only where strict JSON has no reading at all, so a text that is JSON is never
-read in another way.
+A leniency is used only where strict JSON cannot be read at all, so valid JSON is never read in
+another way.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NoReturn
 from probes.messages import JSON
 from probes.strict_json import MAX_DEPTH
 
-# Each pattern is one class or a fixed sequence of disjoint classes: no backtracking to speak of.
+# Each pattern is one class or a fixed sequence of disjoint classes: no significant backtracking.
 _SPACE = re.compile(r"[ \t\r\n]*")
 _WORD = re.compile(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -25,7 +25,7 @@ _PYTHON_WORDS: dict[str, JSON] = {"True": True, "False": False, "None": None}
 
 
 class Malformed(Exception):
-    """There is no reading; `position` is where."""
+    """The text cannot be read; `position` is where."""
 
     def __init__(self, position: int) -> None:
         super().__init__(f"No JSON value can be read at character {position}.")
@@ -41,7 +41,7 @@ class TooDeep(Malformed):
 
 
 class Ended(Malformed):
-    """The text ends inside the value; `closable` if closing what is open would make it whole."""
+    """The text ends inside the value; `closable` if closing the open brackets would complete it."""
 
     def __init__(self, position: int, *, closable: bool) -> None:
         super().__init__(position)
@@ -49,7 +49,7 @@ class Ended(Malformed):
 
 
 class LenientReader:
-    """Reads one value and stops behind it. `used` names the leniencies that were needed."""
+    """Reads one value and stops after it. `used` names the leniencies that were needed."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -99,7 +99,7 @@ class LenientReader:
         return items
 
     def _more(self, closer: str, *, first: bool) -> bool:
-        """Step over the comma or the closing bracket; whether another item follows."""
+        """Skip the comma or the closing bracket; whether another item follows."""
         self._skip(closable=True)
         mark = self.text[self.position]
         if not first and mark == ",":
@@ -129,7 +129,7 @@ class LenientReader:
     def _word(self) -> JSON:
         match = _WORD.match(self.text, self.position)
         word = match.group() if match else ""
-        if match and match.end() == len(self.text) and _cut(word):
+        if match and match.end() == len(self.text) and _is_cut_literal(word):
             raise Ended(len(self.text), closable=False)
         self.position += len(word)
         if word in _WORDS:
@@ -192,7 +192,7 @@ class LenientReader:
         return "\\"
 
     def _hex(self, digits: int) -> int | None:
-        """The number in an escape of so many digits, stepping over it."""
+        """The number in an escape with this many digits; moves past it."""
         match = _HEX[digits].match(self.text, self.position + 2)
         if match is None:
             return None
@@ -209,7 +209,7 @@ class LenientReader:
         return chr(code)
 
     def _skip(self, *, closable: bool) -> None:
-        """Step over white space and comments to the next mark, which there must be."""
+        """Skip white space and comments up to the next character, which must exist."""
         while True:
             match = _SPACE.match(self.text, self.position)
             self.position = match.end() if match else self.position
@@ -235,6 +235,6 @@ class LenientReader:
         raise Malformed(self.position)
 
 
-def _cut(word: str) -> bool:
-    """Whether a word at the end of the text may be the beginning of a literal."""
+def _is_cut_literal(word: str) -> bool:
+    """Whether a word at the end of the text may be the start of a literal."""
     return any(full.startswith(word) and full != word for full in (*_WORDS, *_PYTHON_WORDS))

@@ -1,12 +1,12 @@
-"""Which declared tool a name means. Exact first, then spelling only: never by likeness.
+"""Matches a name to a declared tool. Exact first, then by spelling: never by similarity.
 
 | repair | what was done to the name |
 |---|---|
-| `name_markup` | sentinels or white space were taken off: `f</arg_value>`, `f<|channel|>final` |
-| `name_suffix` | a glued `json` was taken off, the rest of a lost `<|constrain|>json` |
-| `name_prefix` | a namespace was taken off: `functions.f`, `default_api.f`, `tool:f`, `mcp__x__f` |
-| `name_case` | upper and lower case were taken as equal |
-| `name_fold` | `-`, `_` and space were taken as equal |
+| `name_markup` | sentinels or white space were removed: `f</arg_value>`, `f<|channel|>final` |
+| `name_suffix` | an attached `json` was removed, the rest of a lost `<|constrain|>json` |
+| `name_prefix` | a namespace was removed: `functions.f`, `default_api.f`, `tool:f`, `mcp__x__f` |
+| `name_case` | upper and lower case were treated as equal |
+| `name_fold` | `-`, `_` and space were treated as equal |
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ MAX_NAME = 256
 PREFIXES = ("functions.", "functions:", "default_api.", "default_api:", "tool:")
 MCP = "mcp__"
 
-# The sentinels that lenient engines leave in names and behind arguments. Literals and bounded
-# classes only, longer ones first: linear on any text.
+# The sentinels that lenient engines leave in names and after arguments. Only literals and bounded
+# classes, longer ones first: linear on any text.
 MARKUP = re.compile(
     r"<\|channel\|>(?:commentary|analysis|final)|<\|constrain\|>json"
     r"|<\|[a-z_]{1,40}\|>|<｜[a-z_▁]{1,40}｜>"
@@ -36,20 +36,20 @@ _SUFFIX = "json"
 
 @dataclass(frozen=True, slots=True)
 class ToolMatch:
-    """A declared tool's name and what had to be done to find it."""
+    """A declared tool's name and the repairs that were needed to match it."""
 
     name: str
     repairs: tuple[str, ...] = ()
 
 
 def declared_name(name: str, tools: Sequence[ToolSpec]) -> str | None:
-    """The name of the one tool that `name` means, or None. With no tools nothing is declared."""
+    """The declared name that `name` refers to, or None. Without tools nothing is declared."""
     match = find_tool(name, tools)
     return match.name if match else None
 
 
 def find_tool(name: str, tools: Sequence[ToolSpec]) -> ToolMatch | None:
-    """The tool that a name means and the repairs it took. An ambiguous name means none."""
+    """The tool that a name refers to and its repairs. An ambiguous name matches none."""
     names = tuple(tool.name for tool in tools)
     if name and name in names:
         return ToolMatch(name)
@@ -66,14 +66,14 @@ def find_tool(name: str, tools: Sequence[ToolSpec]) -> ToolMatch | None:
 
 
 def normalise_name(name: str) -> str:
-    """The name without sentinels and white space: `f</arg_value>` is `f`."""
+    """The name without sentinels and white space: `f</arg_value>` becomes `f`."""
     pieces = (piece.strip() for piece in MARKUP.split(name[:MAX_NAME]))
     return next((piece for piece in pieces if piece), "")
 
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """A way to compare names, and the repairs it counts as."""
+    """A way to compare names, and the repairs that it counts as."""
 
     key: Callable[[str], str]
     names: tuple[str, ...]
@@ -95,7 +95,7 @@ _KEY_REPAIRS = (
 
 
 def _forms(name: str) -> list[tuple[tuple[str, ...], list[str]]]:
-    """The name as written, then with less and less around it."""
+    """The name as written, then with more and more stripped from it."""
     clean = normalise_name(name)
     cleaned = ("name_markup",) if clean != name else ()
     forms: list[tuple[tuple[str, ...], list[str]]] = [(cleaned, [clean])]
@@ -110,7 +110,7 @@ def _forms(name: str) -> list[tuple[tuple[str, ...], list[str]]]:
 def _without_prefix(name: str) -> list[str]:
     names = [name.removeprefix(prefix) for prefix in PREFIXES if name.startswith(prefix)]
     if name.startswith(MCP):
-        # The server's name may itself hold two underscores, so every cut is a candidate.
+        # The server's name may itself contain two underscores, so every split is a candidate.
         pieces = name.split("__")
         names += ["__".join(pieces[cut:]) for cut in range(2, len(pieces))]
     return [form for form in names if form]

@@ -1,3 +1,3 @@
-"""Reading JSON schemas, and simplifying them for endpoints that cannot follow a full one."""
+"""Reads JSON schemas, and simplifies them for endpoints that cannot follow a full one."""
 
 from __future__ import annotations

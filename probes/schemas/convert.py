@@ -1,4 +1,4 @@
-"""Both ways between the arguments of a schema and those of its simpler form, place by place."""
+"""Converts arguments between a schema and its simplified form, in both directions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Convert: TypeAlias = Callable[[JSON], JSON]
 
 @dataclass(frozen=True, slots=True)
 class SchemaPiece:
-    """The simpler schema of one place. Both ways leave alone what is not of their shape."""
+    """The simplified schema of one place. Both conversions ignore values of another shape."""
 
     schema: Mapping[str, JSON]
     simplify: Convert
@@ -26,7 +26,7 @@ class SchemaPiece:
 
 @dataclass(frozen=True, slots=True)
 class ObjectField:
-    """One key of an object; `dotted` if its own keys stand in the object instead of it."""
+    """One key of an object; `dotted` if its own keys are flattened into the object."""
 
     key: str
     piece: SchemaPiece
@@ -39,12 +39,12 @@ class ObjectField:
 
 
 def keep_value(value: JSON) -> JSON:
-    """A place that is simple enough as it is."""
+    """The conversion of a place that is already simple."""
     return value
 
 
 def make_nullable(piece: SchemaPiece) -> SchemaPiece:
-    """The same place where null is also right."""
+    """The same place with null allowed."""
     return replace(
         piece,
         simplify=lambda value: None if value is None else piece.simplify(value),
@@ -54,7 +54,7 @@ def make_nullable(piece: SchemaPiece) -> SchemaPiece:
 
 
 def convert_items(convert: Convert) -> Convert:
-    """Every item of an array."""
+    """Convert every item of an array."""
 
     def run(value: JSON) -> JSON:
         return [convert(item) for item in value] if isinstance(value, list) else value
@@ -67,7 +67,7 @@ def first_that_fits(
     converts: Sequence[Convert],
     results: Sequence[SchemaChecker] = (),
 ) -> Convert:
-    """The way of the first variant that a value fits, and whose result fits where that is asked."""
+    """Convert with the first variant that the value fits, and whose result fits `results`."""
 
     def run(value: JSON) -> JSON:
         for index, (checker, convert) in enumerate(zip(checkers, converts, strict=True)):
@@ -82,14 +82,16 @@ def first_that_fits(
 
 
 def as_text(checker: SchemaChecker) -> tuple[Convert, Convert]:
-    """A value as JSON text. A string stays bare where it cannot be taken for something else."""
+    """A value as JSON text. A string stays bare if it cannot be mistaken for another value."""
 
     def restore(value: JSON) -> JSON:
         if not isinstance(value, str):
             return value
         read = read_json(value)
         readings = [value] if read.error is not None else [read.value, value]
-        return next((one for one in readings if checker.misfit(one) is None), readings[0])
+        return next(
+            (reading for reading in readings if checker.misfit(reading) is None), readings[0]
+        )
 
     def simplify(value: JSON) -> JSON:
         bare = isinstance(value, str) and restore(value) == value
@@ -99,7 +101,7 @@ def as_text(checker: SchemaChecker) -> tuple[Convert, Convert]:
 
 
 def simplify_object(fields: Sequence[ObjectField], *, closed: bool) -> Convert:
-    """An object key by key; `closed` writes null for what is absent and leaves out the unknown."""
+    """Simplify an object by key; `closed` writes null for absent keys and drops unknown ones."""
     known = {field.key for field in fields}
 
     def run(value: JSON) -> JSON:
@@ -115,14 +117,14 @@ def simplify_object(fields: Sequence[ObjectField], *, closed: bool) -> Convert:
 
 
 def restore_object(fields: Sequence[ObjectField]) -> Convert:
-    """The object back, with its absent keys absent and its flattened objects whole."""
+    """Restore the object, with absent keys absent and flattened objects nested."""
 
     def run(value: JSON) -> JSON:
         if not isinstance(value, Mapping):
             return value
         restored = dict(value)
         for field in fields:
-            inner = _take(field, restored)
+            inner = _pop_field(field, restored)
             if inner is not None or _keeps_null(field, value):
                 restored[field.key] = None if inner is None else field.piece.restore(inner)
         return restored
@@ -141,14 +143,14 @@ def _simplified(field: ObjectField, value: Mapping[str, JSON], *, closed: bool) 
     return {field.key: inner}
 
 
-def _take(field: ObjectField, arguments: dict[str, JSON]) -> JSON:
-    """What the model wrote for a key, taken out of the object; None for nothing."""
+def _pop_field(field: ObjectField, arguments: dict[str, JSON]) -> JSON:
+    """Remove the model's value for a key from the object and return it; None if there is none."""
     whole = arguments.pop(field.key, None)
     if not field.dotted or whole is not None:
         return whole
     keys = [key for key in arguments if key.startswith(field.prefix)]
     parts = {key.removeprefix(field.prefix): arguments.pop(key) for key in keys}
-    # An object all of whose keys are optional may have been meant to be empty.
+    # An object whose keys are all optional may be meant to be empty.
     return parts if parts or (field.required and not field.piece.nullable) else None
 
 

@@ -2,8 +2,8 @@
 
 `strict`: every object closed, every key required, optional keys nullable; free-form objects as JSON
 text. `simple_object`: no references, unions or nulls; objects deeper than `max_depth` flattened
-into dotted keys (`a.b`), whatever else is intricate as JSON text. `string_only`: every parameter a
-string. The way back is checked by nobody here: give the restored arguments to the ladder.
+into dotted keys (`a.b`), any other complex value as JSON text. `string_only`: every parameter a
+string. Restored arguments are not validated here: pass them to `probes.resolve`.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ from probes.schemas.variants import (
 MAX_DEPTH = 2
 MAX_NODES = 2000
 MAX_HINT = 300
-WHOLE = "json"  # the one key under which a whole arguments object is written as text
-_KEPT = ("type", "description", "enum")
-_KEPT_STRICT = (*_KEPT, "pattern", "format", "minimum", "maximum", "multipleOf")
+JSON_KEY = "json"  # the only key if the whole arguments object is written as text
+_KEPT_KEYWORDS = ("type", "description", "enum")
+_KEPT_KEYWORDS_STRICT = (*_KEPT_KEYWORDS, "pattern", "format", "minimum", "maximum", "multipleOf")
 
 
 class SchemaLevel(StrEnum):
@@ -54,9 +54,9 @@ class SchemaLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DowngradedSchema:
-    """The schema to offer, and both ways between its arguments and the original's.
+    """The schema to offer, and the conversions between its arguments and the original's.
 
-    `simplify` is for calls that go back in the history: the model should see what it wrote.
+    `simplify` is for calls in the history: the model should see what it wrote.
     """
 
     schema: Mapping[str, JSON]
@@ -75,7 +75,7 @@ def downgrade_schema(
 
 @dataclass(slots=True)
 class _Builder:
-    """One schema on its way down."""
+    """Downgrades one schema."""
 
     root: Mapping[str, JSON]
     level: SchemaLevel
@@ -85,7 +85,9 @@ class _Builder:
     def root_piece(self) -> SchemaPiece:
         try:
             variants = [
-                one for one in expand_variants(self.root, self.root) if one.type in ("object", "")
+                variant
+                for variant in expand_variants(self.root, self.root)
+                if variant.type in ("object", "")
             ]
         except TooIntricate:
             variants = []
@@ -97,7 +99,7 @@ class _Builder:
         return self._object(merged, 0)
 
     def piece(self, schema: JSON, refs: tuple[str, ...], depth: int) -> SchemaPiece:
-        """The simpler form of any schema below the root."""
+        """The simplified form of any schema below the root."""
         self.nodes += 1
         try:
             variants = expand_variants(schema, self.root, refs)
@@ -113,7 +115,7 @@ class _Builder:
         return self._nullable(plain) if admits_null else plain
 
     def _plain(self, values: list[Variant], depth: int) -> SchemaPiece | None:
-        """The form of a place that admits these variants; None where only text will do."""
+        """The form of a place that admits these variants; None if only text works."""
         if (scalar := collapse_scalars(values)) is not None:
             return self._scalar(values[0] if len(values) == 1 else scalar)
         types = {variant.type for variant in values}
@@ -127,8 +129,8 @@ class _Builder:
         return None
 
     def _scalar(self, variant: Variant) -> SchemaPiece:
-        kept = _KEPT_STRICT if self.level is SchemaLevel.STRICT else _KEPT
-        schema = {key: variant.schema[key] for key in kept if key in variant.schema}
+        keywords = _KEPT_KEYWORDS_STRICT if self.level is SchemaLevel.STRICT else _KEPT_KEYWORDS
+        schema = {key: variant.schema[key] for key in keywords if key in variant.schema}
         return SchemaPiece(schema, keep_value, keep_value)
 
     def _string(self, schema: JSON, values: list[Variant], *, admits_null: bool) -> SchemaPiece:
@@ -148,7 +150,7 @@ class _Builder:
             inner = self.piece(items, variant.refs, depth + 1)
         if inner.nullable and flat:
             inner = self._text(items)
-        schema: dict[str, JSON] = {"type": "array", "items": inner.schema, **_described(variant)}
+        schema: dict[str, JSON] = {"type": "array", "items": inner.schema, **_description(variant)}
         return SchemaPiece(schema, convert_items(inner.simplify), convert_items(inner.restore))
 
     def _choice(self, values: list[Variant], depth: int) -> SchemaPiece | None:
@@ -173,7 +175,7 @@ class _Builder:
             for key in properties
             if properties[key] is not False
         ]
-        schema = self._object_schema(fields) | _described(variant)
+        schema = self._object_schema(fields) | _description(variant)
         closed = self.level is SchemaLevel.STRICT
         return SchemaPiece(schema, simplify_object(fields, closed=closed), restore_object(fields))
 
@@ -190,7 +192,7 @@ class _Builder:
         piece = self.piece(properties[key], refs, depth if flat else depth + 1)
         if not flat or piece.schema.get("type") != "object":
             return ObjectField(key, piece, required)
-        # A declared key that looks like a flattened one would be taken for it.
+        # A declared key with this prefix would be mistaken for a flattened one.
         if any(other.startswith(f"{key}.") for other in properties):
             return ObjectField(key, self._text(properties[key]), required)
         return ObjectField(key, piece, required, dotted=True)
@@ -214,10 +216,10 @@ class _Builder:
         }
 
     def _text(self, schema: JSON) -> SchemaPiece:
-        """The place as JSON text; a text that fits as it is need not be quoted."""
+        """The place as JSON text; text that fits as it is need not be quoted."""
         checker = SchemaChecker(self._standalone(schema))
         description = schema.get("description") if isinstance(schema, Mapping) else None
-        hint = f"JSON text of a value that fits {_compact(self._followed(schema))}"
+        hint = f"JSON text of a value that fits {_compact(self._dereference(schema))}"
         text = f"{description} ({hint})" if isinstance(description, str) else hint
         simplify, restore = as_text(checker)
         return SchemaPiece({"type": "string", "description": text}, simplify, restore)
@@ -232,20 +234,20 @@ class _Builder:
         inner = self._text(self.root)
         schema: dict[str, JSON] = {
             "type": "object",
-            "properties": {WHOLE: inner.schema},
-            "required": [WHOLE],
+            "properties": {JSON_KEY: inner.schema},
+            "required": [JSON_KEY],
             "additionalProperties": False,
         }
 
         def restore(value: JSON) -> JSON:
-            if isinstance(value, Mapping) and set(value) == {WHOLE}:
-                return inner.restore(value[WHOLE])
+            if isinstance(value, Mapping) and set(value) == {JSON_KEY}:
+                return inner.restore(value[JSON_KEY])
             return value
 
-        return SchemaPiece(schema, lambda value: {WHOLE: inner.simplify(value)}, restore)
+        return SchemaPiece(schema, lambda value: {JSON_KEY: inner.simplify(value)}, restore)
 
-    def _followed(self, schema: JSON) -> JSON:
-        """What a lone reference means, for a reader who does not have the definitions."""
+    def _dereference(self, schema: JSON) -> JSON:
+        """The target of a lone reference, for a reader without the definitions."""
         match schema:
             case {"$ref": str(ref)}:
                 return resolve_ref(ref, self.root)
@@ -253,7 +255,7 @@ class _Builder:
                 return schema
 
     def _standalone(self, schema: JSON) -> Mapping[str, JSON] | None:
-        """A part of the schema that can be checked alone: its definitions come with it."""
+        """A part of the schema with the definitions, so that it can be checked alone."""
         if not isinstance(schema, Mapping):
             return None
         shared = {key: self.root[key] for key in ("$defs", "definitions") if key in self.root}
@@ -269,11 +271,11 @@ def _on_objects(convert: Convert) -> Callable[[Mapping[str, JSON]], Mapping[str,
 
 
 def _is_open(schema: Mapping[str, JSON]) -> bool:
-    """Whether an object says that it takes keys it does not name."""
+    """Whether an object allows undeclared keys."""
     return bool(schema.get("additionalProperties") or schema.get("patternProperties"))
 
 
-def _described(variant: Variant) -> dict[str, JSON]:
+def _description(variant: Variant) -> dict[str, JSON]:
     description = variant.schema.get("description")
     return {"description": description} if isinstance(description, str) else {}
 
@@ -286,7 +288,7 @@ def _or_null(schema: JSON) -> dict[str, JSON]:
 
 
 def _inner_properties(field: ObjectField) -> dict[str, JSON]:
-    """The keys that stand in an object for one key of it."""
+    """The keys that replace one key in the flattened object."""
     inner = field.piece.schema.get("properties")
     if not field.dotted or not isinstance(inner, Mapping):
         return {field.key: field.piece.schema}

@@ -1,4 +1,4 @@
-"""Which JSON types a schema admits at a place. A hint for reading text; validation decides."""
+"""The JSON types that a schema admits at a place. A hint for reading text; validation decides."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def types_of(schema: JSON, root: Mapping[str, JSON]) -> frozenset[str]:
 
 
 def properties_at(schema: JSON, root: Mapping[str, JSON], key: str) -> list[JSON]:
-    """The schemas that speak about a key of an object; none where the key is not declared."""
+    """The schemas for a key of an object; none if the key is not declared."""
     schemas: list[JSON] = []
     open_schemas: list[JSON] = []
     for part in alternatives(schema, root):
@@ -60,7 +60,7 @@ def declared_keys(schema: JSON, root: Mapping[str, JSON]) -> frozenset[str]:
 
 
 def alternatives(schema: JSON, root: Mapping[str, JSON]) -> Iterator[Mapping[str, JSON]]:
-    """The schema and all it is put together from at the same place, within bounds."""
+    """The schema and everything that it is composed of at the same place, within limits."""
     waiting: list[JSON] = [schema]
     seen: set[int] = set()
     while waiting and len(seen) < MAX_STEPS:
@@ -77,7 +77,7 @@ def alternatives(schema: JSON, root: Mapping[str, JSON]) -> Iterator[Mapping[str
 
 
 def resolve_ref(ref: str, root: Mapping[str, JSON]) -> JSON:
-    """What a reference inside the same schema points at; None for any other."""
+    """The target of a reference inside the same schema; None for any other."""
     if ref == "#":
         return root
     if not ref.startswith("#/"):

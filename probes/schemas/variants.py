@@ -1,4 +1,4 @@
-"""A schema as the list of plain schemas that it admits: no references, no unions, one type each."""
+"""A schema as a list of plain schemas: no references, no unions, one type each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from probes.messages import JSON
 from probes.schemas.types import resolve_ref, type_name
 
 MAX_VARIANTS = 16
-MAX_RECURSION = 2  # times that a schema may refer to itself on the way down
+MAX_RECURSION = 2  # how often a schema may refer to itself on one path
 MAX_REFS = 32
 MAX_EXPANSIONS = 500
 SCALARS = frozenset({"string", "integer", "number", "boolean"})
@@ -29,7 +29,7 @@ class Variant:
 
     @property
     def type(self) -> str:
-        """Its one type; "" where it admits any."""
+        """Its one type; "" if it admits any."""
         name = self.schema.get("type")
         return name if isinstance(name, str) else ""
 
@@ -37,12 +37,12 @@ class Variant:
 def expand_variants(
     schema: JSON, root: Mapping[str, JSON], refs: tuple[str, ...] = ()
 ) -> list[Variant]:
-    """The plain schemas of which a value must fit one. Constraints that exclude are left out."""
+    """The plain schemas of which a value must fit one. Excluding constraints are dropped."""
     return _Expansion(root).variants(schema, refs)
 
 
 def merge_objects(variants: list[Variant]) -> Variant:
-    """One object schema that admits what any of several admits."""
+    """One object schema that admits everything that any of several admits."""
     properties: dict[str, list[JSON]] = {}
     for variant in variants:
         for key, value in _mapping(variant.schema.get("properties")).items():
@@ -63,7 +63,7 @@ def merge_objects(variants: list[Variant]) -> Variant:
 
 
 def collapse_scalars(variants: list[Variant]) -> Variant | None:
-    """One scalar schema that admits what several of the same type admit."""
+    """One scalar schema that admits everything that several of the same type admit."""
     types = {variant.type for variant in variants}
     if types == {"integer", "number"}:
         types = {"number"}
@@ -80,7 +80,7 @@ def collapse_scalars(variants: list[Variant]) -> Variant | None:
 
 @dataclass(slots=True)
 class _Expansion:
-    """One schema being expanded; unions that refer to each other would grow without the budget."""
+    """One expansion; without the budget, mutually recursive unions would grow without limit."""
 
     root: Mapping[str, JSON]
     budget: int = MAX_EXPANSIONS
@@ -131,7 +131,7 @@ def _combined(left: list[Variant], right: list[Variant], refs: tuple[str, ...]) 
 
 
 def _merged(one: Mapping[str, JSON], other: Mapping[str, JSON]) -> Mapping[str, JSON] | None:
-    """Both at once; None where no value can be both."""
+    """Both schemas combined; None if no value can fit both."""
     merged: dict[str, JSON] = {**other, **one}
     if "type" in one and "type" in other:
         types = _common_types(one["type"], other["type"])
@@ -172,7 +172,7 @@ def _by_type(variant: Variant) -> list[Variant]:
         plain = {key: value for key, value in schema.items() if key != "const"}
         plain["type"] = name
         if choices is not None:
-            plain["enum"] = [value for value in choices if _is(value, name)]
+            plain["enum"] = [value for value in choices if _has_type(value, name)]
         if plain.get("enum") != []:
             variants.append(Variant(plain, variant.refs))
     return variants
@@ -186,7 +186,7 @@ def _implied_types(schema: Mapping[str, JSON], choices: list[JSON] | None) -> li
     return ["array"] if "items" in schema else []
 
 
-def _is(value: JSON, name: str) -> bool:
+def _has_type(value: JSON, name: str) -> bool:
     own = type_name(value)
     return own == name or (own == "integer" and name == "number")
 

@@ -1,7 +1,7 @@
-"""The bookkeeping of a reply that arrives in pieces: the same for every wire format.
+"""The bookkeeping of a reply that arrives in pieces, shared by all wire formats.
 
-A stream reader turns what its format sends into `start`, `extend` and `finish`, each naming a part
-by any key that the format gives it. The events come out of `take` in the order they happened.
+A stream reader translates its format into `start`, `extend` and `finish`, each with any key that
+identifies the part. `take_events` returns the events in the order in which they happened.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_DEVIATIONS = 100
 
 @dataclass(slots=True)
 class _Slot:
-    """One part on its way."""
+    """One part in progress."""
 
     kind: PartKind
     pieces: list[str] = field(default_factory=list)
@@ -39,7 +39,7 @@ class _Slot:
 
 
 class Assembler:
-    """Keeps the parts of one reply in the order they began, and the events they give rise to."""
+    """Keeps the parts of one reply in the order they began, and their events."""
 
     def __init__(self, max_parts: int = MAX_PARTS, max_text: int = MAX_TEXT) -> None:
         self._max_parts = max_parts
@@ -51,7 +51,7 @@ class Assembler:
         self.ended = False
 
     def start(self, key: Hashable, kind: PartKind, *, id: str = "", name: str = "") -> bool:
-        """Begin a part; False where it is there already or the reply has too many."""
+        """Begin a part; False if it exists already or the reply has too many parts."""
         if key in self._index:
             return False
         if len(self._slots) >= self._max_parts:
@@ -63,7 +63,7 @@ class Assembler:
         return True
 
     def extend(self, key: Hashable, text: str) -> None:
-        """Add to a part that is open; nothing happens for one that is not."""
+        """Add text to an open part; does nothing for other parts."""
         slot = self._open(key)
         if slot is None or not text:
             return
@@ -83,7 +83,7 @@ class Assembler:
             self._events.append(PartEnded(self._index[key], part))
 
     def add(self, key: Hashable, part: Part) -> bool:
-        """Begin and end a part that arrives whole."""
+        """Begin and end a part that arrives complete."""
         kind, text, id_, name = _outline(part)
         if not self.start(key, kind, id=id_, name=name):
             return False
@@ -100,27 +100,27 @@ class Assembler:
         return self._open(key) is not None
 
     def is_cut(self, key: Hashable) -> bool:
-        """Whether text of the part was thrown away because the reply is too large."""
+        """Whether text of the part was dropped because the reply is too large."""
         index = self._index.get(key)
         return index is not None and self._slots[index].cut
 
     def text(self, key: Hashable) -> str:
-        """All that the part was extended by."""
+        """The whole text that the part was extended with."""
         index = self._index.get(key)
         return "" if index is None else "".join(self._slots[index].pieces)
 
     @property
     def open_keys(self) -> list[Hashable]:
-        """The parts that are not ended, in the order they began."""
+        """The parts that have not ended, in the order they began."""
         return [key for key, index in self._index.items() if self._slots[index].part is None]
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The parts that are ended, in the order they began; for use once all of them are."""
+        """The parts that have ended, in the order they began; complete once all have."""
         return tuple(slot.part for slot in self._slots if slot.part is not None)
 
     def note(self, name: str, path: str) -> None:
-        """Remember once where the stream bends its format."""
+        """Record a deviation from the format, once."""
         if len(self._deviations) < MAX_DEVIATIONS:
             self._deviations.setdefault(Deviation(name, path))
 
@@ -129,13 +129,13 @@ class Assembler:
         return tuple(self._deviations)
 
     def end(self, reply: Reply) -> None:
-        """Say that the reply is over; later ends are ignored."""
+        """End the reply; later calls are ignored."""
         if not self.ended:
             self.ended = True
             self._events.append(ReplyEnded(reply))
 
-    def take(self) -> list[Event]:
-        """The events since the last time."""
+    def take_events(self) -> list[Event]:
+        """The events since the last call."""
         events, self._events = self._events, []
         return events
 
@@ -147,12 +147,12 @@ class Assembler:
 
 
 def reply_events(reply: Reply) -> list[Event]:
-    """The events that a whole reply amounts to, as a stream of it would have given them."""
+    """The events of a whole reply, as its stream would have produced them."""
     assembler = Assembler(max_parts=max(MAX_PARTS, len(reply.parts)))
     for index, part in enumerate(reply.parts):
         assembler.add(index, part)
     assembler.end(reply)
-    return assembler.take()
+    return assembler.take_events()
 
 
 def _outline(part: Part) -> tuple[PartKind, str, str, str]:
@@ -168,13 +168,13 @@ def _outline(part: Part) -> tuple[PartKind, str, str, str]:
 
 
 def text_label(part: Text) -> str:
-    """What a text's start is named: "refusal" for one, else nothing."""
-    kinds = [kept.get("type") for kept in part.extra.values() if isinstance(kept, Mapping)]
+    """The name of a text's start event: "refusal" for a refusal, else ""."""
+    kinds = [fields.get("type") for fields in part.extra.values() if isinstance(fields, Mapping)]
     return "refusal" if "refusal" in kinds else ""
 
 
 def reasoning_label(part: Reasoning) -> str:
-    """What a reasoning's start is named: the field it stands in, where it is one."""
+    """The name of a reasoning's start event: its field, if it is one."""
     if part.kind is ReasoningKind.FIELD and isinstance(part.raw, str):
         return part.raw
     if part.kind is ReasoningKind.ITEM and isinstance(part.raw, Mapping):
@@ -183,9 +183,9 @@ def reasoning_label(part: Reasoning) -> str:
 
 
 def text_item(part: Text) -> str:
-    """The id of the item that a text stands in, for the format that has such."""
-    for kept in part.extra.values():
-        if isinstance(kept, Mapping) and (item_id := _raw_id(kept.get("$item"))):
+    """The id of the item that contains a text, for the format that has items."""
+    for fields in part.extra.values():
+        if isinstance(fields, Mapping) and (item_id := _raw_id(fields.get("$item"))):
             return item_id
     return ""
 

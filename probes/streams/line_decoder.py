@@ -1,4 +1,4 @@
-"""Bytes to lines: the ground that both stream framings stand on."""
+"""Splits bytes into lines, for both stream framings."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ LF_ENDING = re.compile(rb"\r?\n")
 
 @dataclass(frozen=True, slots=True)
 class DecodedLine:
-    """One line without its ending. `too_large`: only the beginning was kept."""
+    """One line without its ending. `too_large`: only the beginning is kept."""
 
     data: bytes
     too_large: bool = False
 
 
 class LineDecoder:
-    """Lines out of bytes that are cut anywhere; holds at most one line of `max_line` bytes."""
+    """Splits arbitrarily cut bytes into lines; buffers at most one line of `max_line` bytes."""
 
     def __init__(self, ending: re.Pattern[bytes] = ANY_ENDING, max_line: int = MAX_LINE) -> None:
         self._ending = ending
@@ -44,20 +44,20 @@ class LineDecoder:
         return lines
 
     def close(self) -> DecodedLine | None:
-        """The last line, where it had no ending."""
+        """The last line, if it had no ending."""
         if self._after_cr and not self._lone_cr_ends:
             self._keep(b"\r")
         self._after_cr = False
         return self._line() if self._size else None
 
     def _join_endings(self, data: bytes) -> bytes:
-        """Make a CR and its LF one ending though they came in two reads."""
+        """Treat CR and LF as one ending even if they arrive in two reads."""
         after_cr, self._after_cr = self._after_cr, data.endswith(b"\r")
         if self._lone_cr_ends:
             return data[1:] if after_cr and data.startswith(b"\n") else data
-        # Here a CR alone ends nothing, so it waits for what follows.
-        held = b"\r" + data if after_cr else data
-        return held[:-1] if self._after_cr else held
+        # A lone CR is no ending here, so it waits for the next byte.
+        text = b"\r" + data if after_cr else data
+        return text[:-1] if self._after_cr else text
 
     def _keep(self, piece: bytes) -> None:
         self._size += len(piece)

@@ -1,4 +1,4 @@
-"""One JSON text a line, out of bytes that are cut anywhere."""
+"""Newline-delimited JSON from arbitrarily cut bytes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One line's text, not yet parsed.
+    """The text of one line, not yet parsed.
 
-    `too_large`: it passed the limit and was thrown away. `unfinished`: the stream ended before the
-    line did, though its text may be whole.
+    `too_large`: it exceeded the limit and was dropped. `unfinished`: the stream ended before the
+    line did, though its text may be complete.
     """
 
     text: str
@@ -24,19 +24,19 @@ class Record:
 
 
 class NDJSONDecoder:
-    """Records out of bytes that are cut anywhere. Never raises; holds at most one line."""
+    """Decodes arbitrarily cut bytes into records. Never raises; buffers at most one line."""
 
     def __init__(self, max_line: int = MAX_RECORD) -> None:
         self._lines = LineDecoder(LF_ENDING, max_line)
         self._first = True
 
     def feed(self, data: bytes) -> list[Record]:
-        """The records that these bytes complete; blank lines are none."""
+        """The records that these bytes complete; blank lines are skipped."""
         records = [self._record(line) for line in self._lines.feed(data)]
         return [record for record in records if record is not None]
 
     def close(self) -> list[Record]:
-        """The last record, where its line had no ending."""
+        """The last record, if its line had no ending."""
         rest = self._lines.close()
         record = self._record(rest, unfinished=True) if rest is not None else None
         return [] if record is None else [record]

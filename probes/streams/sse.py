@@ -1,4 +1,4 @@
-"""Server-sent events out of bytes, as the WHATWG describes them and as relays bend them."""
+"""Server-sent events from bytes, per the WHATWG specification and with deviations of relays."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class ServerEvent:
-    """One event. `event` is "" where the stream named none; `id` is the last one that was sent.
+    """One event. `event` is "" if the stream gave none; `id` is the last one that was sent.
 
-    `too_large`: the data passed the limit and was thrown away. `unfinished`: the stream ended
-    before the blank line that completes an event.
+    `too_large`: the data exceeded the limit and was dropped. `unfinished`: the stream ended before
+    the blank line that completes an event.
     """
 
     event: str
@@ -26,10 +26,10 @@ class ServerEvent:
 
 
 class SSEDecoder:
-    """Events out of bytes that are cut anywhere. Never raises; holds at most one event.
+    """Decodes arbitrarily cut bytes into events. Never raises; buffers at most one event.
 
     `comments` counts keepalives. `stray` is text that is no field of the format: an endpoint that
-    answers a streaming request with plain JSON is found there.
+    answers a streaming request with plain JSON ends up there.
     """
 
     def __init__(self, max_line: int = MAX_LINE, max_event: int = MAX_EVENT) -> None:
@@ -49,18 +49,18 @@ class SSEDecoder:
 
     def feed(self, data: bytes) -> list[ServerEvent]:
         """The events that these bytes complete."""
-        events = [self._take(line) for line in self._lines.feed(data)]
+        events = [self._read_line(line) for line in self._lines.feed(data)]
         return [event for event in events if event is not None]
 
     def close(self) -> list[ServerEvent]:
         """The event that was still open, marked as unfinished."""
         rest = self._lines.close()
         if rest is not None:
-            self._take(rest)
+            self._read_line(rest)
         event = self._dispatch(unfinished=True)
         return [] if event is None else [event]
 
-    def _take(self, line: DecodedLine) -> ServerEvent | None:
+    def _read_line(self, line: DecodedLine) -> ServerEvent | None:
         data = line.data
         if self._first:
             self._first = False
@@ -91,7 +91,7 @@ class SSEDecoder:
                 self._keep_stray(text)
 
     def _append(self, value: str) -> None:
-        self._seen = True
+        self._has_data = True
         self._size += len(value) + 1
         if self._size > self._max_event:
             self._overflow()
@@ -99,7 +99,7 @@ class SSEDecoder:
             self._data.append(value)
 
     def _overflow(self) -> None:
-        self._seen = self._too_large = True
+        self._has_data = self._too_large = True
         self._data = []
 
     def _keep_stray(self, text: str) -> None:
@@ -111,12 +111,12 @@ class SSEDecoder:
         event = ServerEvent(
             self._event, "\n".join(self._data), self._id, self._too_large, unfinished
         )
-        seen = self._seen
+        has_data = self._has_data
         self._reset()
-        return event if seen else None
+        return event if has_data else None
 
     def _reset(self) -> None:
         self._event = ""
         self._data = []
         self._size = 0
-        self._seen = self._too_large = False
+        self._has_data = self._too_large = False

@@ -39,7 +39,7 @@ __all__ = [
 
 SUITE_VERSION = "tool-probe-v1"
 
-# Each with how often it is tried: in a light suite, in a full one.
+# Each probe with its number of trials in the light and in the full suite.
 _SUITE: tuple[tuple[Probe, int, int], ...] = (
     (FORMAT, 3, 6),
     (NO_CALL_WANTED, 0, 2),
@@ -63,7 +63,7 @@ _SUITE: tuple[tuple[Probe, int, int], ...] = (
 )
 PROBES: Mapping[str, Probe] = MappingProxyType({probe.name: probe for probe, _, _ in _SUITE})
 
-# Per suite: which probe, how many times.
+# Per suite: (probe, number of trials).
 SUITES: Mapping[str, tuple[tuple[str, int], ...]] = MappingProxyType(
     {
         "light": tuple((probe.name, light) for probe, light, _ in _SUITE if light),
@@ -81,7 +81,7 @@ class Trial:
 
 
 def plan_trials(suite: str) -> tuple[Trial, ...]:
-    """Every trial of a suite, in the order it is asked."""
+    """Every trial of a suite, in the order in which it runs."""
     if suite not in SUITES:
         raise TargetError(f"There is no suite {suite!r}; there are {', '.join(SUITES)}.")
     return tuple(

@@ -1,8 +1,8 @@
-"""A probe is a script: it asks, hears the answers, asks on, and says what it found.
+"""A probe is a script: it asks questions, reads the answers, asks further, and judges the result.
 
-Scripts are generators without input or output of their own. Each `yield` hands out questions that
-are asked at the same time; what comes back are their answers in the same order. So one script
-runs against an endpoint, against a recorded transcript, and in a test.
+Scripts are generators without I/O of their own. Each `yield` returns questions that are sent at the
+same time and receives their answers in the same order. So one script runs against an endpoint,
+against a recorded transcript, and in a test.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class DrawnValues:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request to the model; the label tells the branches of a script apart."""
+    """One request to the model; the label identifies the branches of a script."""
 
     call: ModelCall
     label: str = "asked"
@@ -35,7 +35,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back: a reply, or a refusal of what was asked. Trouble on the way ends a script."""
+    """A reply, or a refusal of the request. Other errors end the script."""
 
     reply: Reply | None = None
     refusal: Refused | None = None
@@ -43,13 +43,13 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a probe says: its verdict, why, the trials it counts, and facts for the profile."""
+    """The result of a probe: outcome, findings, trials, and facts for the profile."""
 
     outcome: Outcome
     findings: tuple[Finding, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     facts: Mapping[str, JSON] = field(default_factory=dict)
-    reached: bool = True  # False: trouble on the way, which says nothing about the model
+    reached: bool = True  # False: a transport error, which says nothing about the model
 
 
 Script: TypeAlias = Generator[Sequence[Question], Sequence[Answer], Judgement]
@@ -68,7 +68,7 @@ class Probe(Protocol):
 
     @property
     def settles(self) -> str:
-        """What of the profile it settles, in plain words."""
+        """The part of the profile that it decides, in plain words."""
         ...
 
     @property
@@ -79,12 +79,12 @@ class Probe(Protocol):
 
     @property
     def requests(self) -> int:
-        """How many requests one trial takes at most, for the plan."""
+        """The maximum number of requests per trial, for the plan."""
         ...
 
     @property
-    def owes(self) -> tuple[Metric, ...]:
-        """The metrics that go badly when the endpoint refuses the first question itself."""
+    def refusal_metrics(self) -> tuple[Metric, ...]:
+        """The metrics that fail if the endpoint refuses the first question itself."""
         ...
 
     def draw(self, rng: random.Random) -> DrawnValues: ...
@@ -93,6 +93,6 @@ class Probe(Protocol):
 
 
 def rng_for(seed: str | int, probe: str, trial: int) -> random.Random:
-    """The random source of one trial, so that it can be repeated alone."""
-    # A drawn value only has to be new to the vendor; it protects nothing.
+    """The random source of one trial, so that the trial can be repeated alone."""
+    # A drawn value only has to be new to the vendor; it is no secret.
     return random.Random(f"{seed}/{probe}/{trial}")

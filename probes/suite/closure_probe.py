@@ -1,4 +1,4 @@
-"""Histories with tool results: right ones must be taken, and what is said to wrong ones."""
+"""Histories with tool results: valid ones must be accepted, refusals of broken ones are noted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from probes.messages import JSON, ModelCall, Reply, Role, Stop, Text, ToolResult
 from probes.outcomes import Metric, Verdict
 from probes.suite import two_turns
 from probes.suite.base import Answer, DrawnValues, Judgement, Question, Script
-from probes.suite.question_builder import HERE, QuestionBuilder
+from probes.suite.question_builder import OWN_ORIGIN, QuestionBuilder
 from probes.suite.script_steps import (
     CLOSURE_KINDS,
     ScriptSession,
@@ -28,7 +28,7 @@ GREETING, GREETED = "Good morning.", "Good morning. What can I do?"
 
 @dataclass(frozen=True, slots=True)
 class ClosureProbe:
-    """Has a history trimmed as ours is, and breaks it on purpose in three ways."""
+    """Sends a trimmed history, and histories broken on purpose in three ways."""
 
     name: str = "closure"
     question: str = "Is a trimmed history taken, and what is said to a broken one?"
@@ -36,7 +36,7 @@ class ClosureProbe:
     passes: str = "The whole and the trimmed history are taken."
     fails: str = "A history whose calls and results all pair is refused."
     requests: int = 8
-    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+    refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
     def draw(self, rng: random.Random) -> DrawnValues:
         return two_turns.draw_values(rng)
@@ -44,20 +44,20 @@ class ClosureProbe:
     def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
         session = ScriptSession(builder, (PROBE_ECHO, PROBE_ADD))
         conversation = start_conversation(GREETING)
-        conversation.add_reply(Reply((Text(GREETED),), Stop.END), HERE)
+        conversation.add_reply(Reply((Text(GREETED),), Stop.END), OWN_ORIGIN)
         conversation.add_user(PROMPT.format(tool=PROBE_ADD.name, **drawn.values))
-        turn = yield from session.ask_for_calls(conversation, self.owes)
+        turn = yield from session.ask_for_calls(conversation, self.refusal_metrics)
         if isinstance(turn, Judgement):
             return turn
         add_call_results(
             conversation, turn, [({"nonce": drawn.values["nonce"]}, False)] * len(turn.calls)
         )
-        broken = _broken(session, conversation)
+        broken = _broken_histories(session, conversation)
         calls = {"whole": builder.call(conversation, session.tools), **broken}
         answers = dict(
             zip(calls, (yield tuple(Question(c, n) for n, c in calls.items())), strict=True)
         )
-        session.facts["violations"] = {name: _said(answers[name]) for name in broken}
+        session.facts["violations"] = {name: _acceptance(answers[name]) for name in broken}
         whole = answers["whole"]
         session.verdicts += continuation_verdicts(conversation.turns, whole)
         if whole.reply is None:
@@ -69,7 +69,7 @@ class ClosureProbe:
         (answer,) = yield (
             Question(builder.call(Conversation(list(trimmed.turns)), session.tools), "trimmed"),
         )
-        session.facts["trimmed"] = _said(answer)
+        session.facts["trimmed"] = _acceptance(answer)
         if answer.reply is None:
             if answer.refusal is not None and answer.refusal.kind in CLOSURE_KINDS:
                 session.verdicts.append(Verdict(Metric.CLOSURE_ERROR, good=False))
@@ -78,8 +78,8 @@ class ClosureProbe:
         return session.judge()
 
 
-def _broken(session: ScriptSession, conversation: Conversation) -> dict[str, ModelCall]:
-    """The same history without its result, with one too many, and with one that nobody asked."""
+def _broken_histories(session: ScriptSession, conversation: Conversation) -> dict[str, ModelCall]:
+    """The same history without its result, with a duplicate result, and with an orphan result."""
     turns = tuple(conversation.turns)
     results = turns[-1]
     foreign = ToolResult("call_that_never_was", "{}", name=PROBE_ADD.name)
@@ -91,7 +91,7 @@ def _broken(session: ScriptSession, conversation: Conversation) -> dict[str, Mod
     return {name: session.builder.raw_call(broken, session.tools) for name, broken in wrong.items()}
 
 
-def _said(answer: Answer) -> JSON:
+def _acceptance(answer: Answer) -> JSON:
     return "taken" if answer.refusal is None else str(answer.refusal.kind)
 
 

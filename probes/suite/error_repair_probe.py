@@ -21,16 +21,16 @@ If the tool answers with an error, correct the argument as the error says and ca
 
 @dataclass(frozen=True, slots=True)
 class ErrorRepairProbe:
-    """Feeds an error back that says what is wrong, and waits for the corrected call."""
+    """Returns an error that says what is wrong, and expects the corrected call."""
 
     name: str = "error_repair"
     question: str = "Told by an error what is wrong with a call, does the model correct it?"
     settles: str = "Whether errors can be fed back, and how often."
     passes: str = "The next call follows the error."
     fails: str = "The same call again, another wrong one, or none."
-    # Each try may be asked twice, where the endpoint wants its reasoning back.
+    # Each try may take two requests if the endpoint requires its reasoning back.
     requests: int = 1 + 2 * MAX_TRIES
-    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+    refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
     def draw(self, rng: random.Random) -> DrawnValues:
         path = "/".join(rng.sample(WORDS, 2))
@@ -39,11 +39,11 @@ class ErrorRepairProbe:
     def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
         session = ScriptSession(builder, (PROBE_FAIL_ONCE,))
         conversation = start_conversation(PROMPT.format(tool=PROBE_FAIL_ONCE.name, **drawn.values))
-        turn = yield from session.ask_for_calls(conversation, self.owes)
+        turn = yield from session.ask_for_calls(conversation, self.refusal_metrics)
         if isinstance(turn, Judgement):
             return turn
         if _is_right(turn.calls):
-            # Nothing to correct: the model went its own way, which proves nothing here.
+            # Nothing to correct: the model chose another path, which proves nothing here.
             session.add_finding(
                 FindingKind.WRONG_VALUE, "The path was not the one asked for.", "$.calls"
             )

@@ -30,7 +30,7 @@ class FormatProbe:
     passes: str = "Exactly one structured call arrives, with the values that were asked for."
     fails: str = "Prose, a call leaked as text, unreadable arguments, other values, a second call."
     requests: int = 1
-    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+    refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
     def draw(self, rng: random.Random) -> DrawnValues:
         message = draw_phrase(rng)
@@ -43,7 +43,7 @@ class FormatProbe:
         prompt = PROMPT.format(tool=PROBE_ECHO.name, **drawn.values)
         answer = yield from session.ask(start_conversation(prompt))
         if answer.reply is None:
-            return session.judge_refusal(answer, self.owes)
+            return session.judge_refusal(answer, self.refusal_metrics)
         turn = session.judge_turn(answer.reply)
         if turn.calls and not turn.unfit:
             session.findings += find_wrong_values(turn.calls, [(PROBE_ECHO.name, drawn.values)])

@@ -1,4 +1,4 @@
-"""What an endpoint takes beside the plain question: choices, strictness, roles, ids, parameters."""
+"""What an endpoint accepts beyond a plain question: choices, strictness, roles, ids, parameters."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CALLING = """\
 Call the tool {tool} exactly once, with these arguments:
 message: {message}
 tag: {tag}"""
-# Ids as other vendors give them, in a history that this endpoint did not make.
+# Ids in the form of other vendors, for a history that this endpoint did not produce.
 FOREIGN_IDS = {
     "openai": "call_Aa1Bb2Cc3Dd4Ee5Ff6Gg7Hh8",
     "anthropic": "toolu_01Aa2Bb3Cc4Dd5Ee6Ff7Gg8H",
@@ -56,7 +56,7 @@ class ChoicesProbe:
     passes: str = "Left free, the model calls when asked; other values are obeyed or refused."
     fails: str = "A value is taken and ignored."
     requests: int = 4
-    owes: tuple[Metric, ...] = ()
+    refusal_metrics: tuple[Metric, ...] = ()
 
     def draw(self, rng: random.Random) -> DrawnValues:
         return DrawnValues({"message": draw_phrase(rng), "tag": rng.choice(TAGS)})
@@ -73,8 +73,10 @@ class ChoicesProbe:
         answers = yield tuple(Question(call, f"tool_choice {n}") for n, call in calls.items())
         named_answers = dict(zip(calls, answers, strict=True))
         if all(answer.reply is None for answer in answers):
-            return session.judge_refusal(named_answers["auto"], self.owes)
-        obeyed = {name: _obeyed(name, answer, session) for name, answer in named_answers.items()}
+            return session.judge_refusal(named_answers["auto"], self.refusal_metrics)
+        obeyed = {
+            name: _choice_result(name, answer, session) for name, answer in named_answers.items()
+        }
         session.facts["choices"] = obeyed
         for name, verdict in obeyed.items():
             if verdict == "ignored":
@@ -90,12 +92,12 @@ class ChoicesProbe:
 
 
 def _carries_choice(builder: QuestionBuilder, call: ModelCall) -> bool:
-    """Whether the wire format has a place for this choice; what it lacks cannot be ignored."""
+    """Whether the wire format can express this choice; otherwise it cannot be ignored either."""
     losses = FORMATS[builder.format].losses(call)
     return all(loss.kind is not LossKind.TOOL_CHOICE for loss in losses)
 
 
-def _obeyed(name: str, answer: Answer, session: ScriptSession) -> JSON:
+def _choice_result(name: str, answer: Answer, session: ScriptSession) -> JSON:
     if answer.reply is None:
         return "refused"
     calls = judge_turn(answer.reply, session.tools).calls
@@ -119,7 +121,7 @@ class ParametersProbe:
     passes: str = "The plain question is taken; what else is taken is written down."
     fails: str = "Even the plain question is refused."
     requests: int = 4
-    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+    refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
     def draw(self, rng: random.Random) -> DrawnValues:
         return DrawnValues({"message": draw_phrase(rng), "tag": rng.choice(TAGS)})
@@ -140,7 +142,7 @@ class ParametersProbe:
         answers = yield tuple(Question(call, name) for name, call in calls.items())
         named_answers = dict(zip(calls, answers, strict=True))
         if named_answers["plain"].reply is None:
-            return session.judge_refusal(named_answers["plain"], self.owes)
+            return session.judge_refusal(named_answers["plain"], self.refusal_metrics)
         session.judge_turn(named_answers["plain"].reply)
         session.facts["accepts"] = {
             name: answer.reply is not None
@@ -155,7 +157,7 @@ DEVELOPER: Mapping[str, JSON] = {"openai": {"role": "developer"}}
 
 @dataclass(frozen=True, slots=True)
 class ForeignIdsProbe:
-    """Offers histories whose ids another vendor gave."""
+    """Sends histories whose ids come from another vendor."""
 
     name: str = "foreign_ids"
     question: str = "Which forms of call ids are taken in a history?"
@@ -163,7 +165,7 @@ class ForeignIdsProbe:
     passes: str = "The form that this vendor gives out itself is taken."
     fails: str = "A history is refused for ids in the vendor's own form."
     requests: int = len(FOREIGN_IDS) + 1
-    owes: tuple[Metric, ...] = ()
+    refusal_metrics: tuple[Metric, ...] = ()
 
     def draw(self, rng: random.Random) -> DrawnValues:
         return DrawnValues({"a": rng.randrange(2, 1000), "b": rng.randrange(2, 1000)})
@@ -177,7 +179,7 @@ class ForeignIdsProbe:
         answers = yield tuple(Question(call, f"ids: {name}") for name, call in calls.items())
         named_answers = dict(zip(calls, answers, strict=True))
         session.facts["ids"] = {
-            name: _takes_id(answer) for name, answer in named_answers.items() if name != "mapped"
+            name: _accepts_id(answer) for name, answer in named_answers.items() if name != "mapped"
         }
         mapped = named_answers["mapped"].refusal
         if mapped is not None and mapped.kind in CLOSURE_KINDS:
@@ -187,8 +189,8 @@ class ForeignIdsProbe:
         return session.judge()
 
 
-def _takes_id(answer: Answer) -> bool | None:
-    """None where the history was refused for something else than its ids."""
+def _accepts_id(answer: Answer) -> bool | None:
+    """None if the history was refused for another reason than its ids."""
     if answer.refusal is None:
         return True
     return False if answer.refusal.kind in CLOSURE_KINDS else None

@@ -1,4 +1,4 @@
-"""Turns that want no call: is none made, and does the text survive?"""
+"""Turns that expect no call: none must be made, and the text must arrive intact."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from probes.suite.turn_judge import judge_turn
 
 PROMPT = """\
 Reply with exactly "{text}" and nothing else. Do not call any tool."""
-# Quotes, a full stop or a polite word may stand around the text.
-MUCH_MORE = 30
-# Tags that engines are known to stumble over when a text only mentions them.
+# Quotes, a full stop or a polite word may surround the text.
+MAX_EXTRA_CHARACTERS = 30
+# Tags that engines are known to mistake for calls when a text only mentions them.
 MENTIONS = ("The tag <tool_call> opens a call, {}", "Some write <function=name> in text, {}")
 
 
 @dataclass(frozen=True, slots=True)
-class SilenceProbe:
+class NoCallProbe:
     """Offers tools and asks for a plain text."""
 
     name: str
@@ -33,7 +33,7 @@ class SilenceProbe:
     passes: str = "The text arrives whole, with no call beside it."
     fails: str = "A call that nobody asked for, or a text that is cut, changed or gone."
     requests: int = 1
-    owes: tuple[Metric, ...] = ()
+    refusal_metrics: tuple[Metric, ...] = ()
 
     def draw(self, rng: random.Random) -> DrawnValues:
         return DrawnValues({"text": rng.choice(self.texts).format(draw_phrase(rng))})
@@ -43,7 +43,7 @@ class SilenceProbe:
         text = str(drawn.values["text"])
         answer = yield from session.ask(start_conversation(PROMPT.format(text=text)))
         if answer.reply is None:
-            return session.judge_refusal(answer, self.owes)
+            return session.judge_refusal(answer, self.refusal_metrics)
         session.note_deviations(answer.reply)
         called = _calls(answer.reply, session)
         if called:
@@ -53,8 +53,8 @@ class SilenceProbe:
         if text not in visible:
             message = f"The text {text!r} did not arrive whole."
             session.add_finding(FindingKind.WRONG_VALUE, message, "$.text")
-        elif not called and len(visible) > len(text) + MUCH_MORE:
-            # Whoever repeats the whole question has not answered it.
+        elif not called and len(visible) > len(text) + MAX_EXTRA_CHARACTERS:
+            # Repeating the whole question is not an answer.
             session.add_finding(
                 FindingKind.WRONG_VALUE, "More was said than the text asked for.", "$.text"
             )
@@ -65,13 +65,13 @@ def _calls(reply: Reply, session: ScriptSession) -> bool:
     return bool(reply.calls or reply.broken or judge_turn(reply, session.tools).calls)
 
 
-NO_CALL_WANTED = SilenceProbe(
+NO_CALL_WANTED = NoCallProbe(
     "no_call_wanted",
     "Asked for a plain answer, does the model leave its tools alone?",
     "Whether calls come only when they are wanted.",
     ("{}",),
 )
-TAG_IN_TEXT = SilenceProbe(
+TAG_IN_TEXT = NoCallProbe(
     "tag_in_text",
     "Does a sentence that mentions a tool-call tag arrive as a sentence?",
     "Whether the engine takes words about calls for calls.",

@@ -1,4 +1,4 @@
-"""Several calls in one turn: are they made, told apart, and can they be switched off?"""
+"""Several calls in one turn: whether they are made, have different ids, and can be turned off."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Make these two tool calls at the same time, both in one turn, without waiting in
 
 @dataclass(frozen=True, slots=True)
 class ParallelProbe:
-    """Asks for two calls in one turn, and gives both results."""
+    """Asks for two calls in one turn, and returns both results."""
 
     name: str
     question: str
@@ -33,23 +33,23 @@ class ParallelProbe:
     passes: str = "Both calls arrive in one turn under different ids, and both results are taken."
     fails: str = "Fewer calls, one id for both, other values, or a history that is refused."
     requests: int = 3
-    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+    refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
     def draw(self, rng: random.Random) -> DrawnValues:
-        return _drawn(rng, same_tool=self.same_tool)
+        return _draw_calls(rng, same_tool=self.same_tool)
 
     def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
         session = ScriptSession(builder, (PROBE_ECHO, PROBE_ADD))
-        wanted = _wanted(drawn)
-        conversation = start_conversation(_prompt(wanted))
-        turn = yield from session.ask_for_calls(conversation, self.owes)
+        expected = _expected_calls(drawn)
+        conversation = start_conversation(_prompt(expected))
+        turn = yield from session.ask_for_calls(conversation, self.refusal_metrics)
         if isinstance(turn, Judgement):
             return turn
-        together = len(turn.calls) > 1
-        session.verdicts.append(Verdict(Metric.PARALLEL_DOWNGRADE, together))
+        is_parallel = len(turn.calls) > 1
+        session.verdicts.append(Verdict(Metric.PARALLEL_DOWNGRADE, is_parallel))
         session.facts["calls"] = len(turn.calls)
-        if not turn.unfit or not together:
-            session.findings += find_wrong_values(turn.calls, wanted)
+        if not turn.unfit or not is_parallel:
+            session.findings += find_wrong_values(turn.calls, expected)
         ids = [call.id for call in turn.reply.calls]
         if len(set(ids)) < len(ids):
             message = "Several calls of one turn came under the same id."
@@ -67,7 +67,7 @@ class ParallelProbe:
 
 @dataclass(frozen=True, slots=True)
 class ParallelOffProbe:
-    """Asks for two calls and forbids more than one a turn."""
+    """Asks for two calls and forbids more than one per turn."""
 
     name: str = "parallel_off"
     question: str = "Where parallel calls are switched off, does one call arrive at a time?"
@@ -75,31 +75,31 @@ class ParallelOffProbe:
     passes: str = "One call arrives, or the format has no such switch."
     fails: str = "Several calls arrive although the switch forbids them, or it is refused."
     requests: int = 1
-    owes: tuple[Metric, ...] = ()
+    refusal_metrics: tuple[Metric, ...] = ()
 
     def draw(self, rng: random.Random) -> DrawnValues:
-        return _drawn(rng, same_tool=False)
+        return _draw_calls(rng, same_tool=False)
 
     def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
         session = ScriptSession(builder, (PROBE_ECHO, PROBE_ADD))
-        conversation = start_conversation(_prompt(_wanted(drawn)))
-        carried = builder.call(conversation, session.tools, parallel=False).parallel is False
+        conversation = start_conversation(_prompt(_expected_calls(drawn)))
+        has_switch = builder.call(conversation, session.tools, parallel=False).parallel is False
         answer = yield from session.ask(conversation, parallel=False)
         if answer.reply is None:
             session.facts["off"] = "refused"
             return session.judge_refusal(answer)
         turn = session.judge_turn(answer.reply)
-        if not carried:
+        if not has_switch:
             session.facts["off"] = "no switch"
         elif turn.calls:
             session.facts["off"] = "obeyed" if len(turn.calls) == 1 else "ignored"
-        if carried and len(turn.calls) > 1:
+        if has_switch and len(turn.calls) > 1:
             message = f"{len(turn.calls)} calls came in one turn although only one was allowed."
             session.add_finding(FindingKind.EXTRA_CALL, message, "$.calls")
         return session.judge()
 
 
-def _drawn(rng: random.Random, *, same_tool: bool) -> DrawnValues:
+def _draw_calls(rng: random.Random, *, same_tool: bool) -> DrawnValues:
     def add() -> dict[str, JSON]:
         return {"a": rng.randrange(2, 1000), "b": rng.randrange(2, 1000)}
 
@@ -109,14 +109,14 @@ def _drawn(rng: random.Random, *, same_tool: bool) -> DrawnValues:
     return DrawnValues({"calls": [first, [PROBE_ADD.name, add()]], **tokens})
 
 
-def _wanted(drawn: DrawnValues) -> list[tuple[str, Mapping[str, JSON]]]:
+def _expected_calls(drawn: DrawnValues) -> list[tuple[str, Mapping[str, JSON]]]:
     calls = drawn.values["calls"]
     assert isinstance(calls, list)
     return [(str(name), arguments) for name, arguments in calls]
 
 
-def _prompt(wanted: Sequence[tuple[str, Mapping[str, JSON]]]) -> str:
-    (first, one), (second, other) = wanted
+def _prompt(expected: Sequence[tuple[str, Mapping[str, JSON]]]) -> str:
+    (first, one), (second, other) = expected
     return PROMPT.format(
         first=first,
         first_arguments=json.dumps(one, ensure_ascii=False),

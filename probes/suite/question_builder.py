@@ -1,4 +1,4 @@
-"""The endpoint as a script sees it: which model, which dialect, which options."""
+"""Builds questions for one endpoint: its model, dialect and options."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from probes.messages import JSON, ModelCall, ReasoningKind, ToolChoice, ToolSpec
 
 # Room for a model that thinks before it calls.
 MAX_TOKENS = 4096
-# Turns that the endpoint made itself are not foreign to it.
-HERE = "here"
+# The origin of turns that the endpoint produced itself, so that they are not foreign to it.
+OWN_ORIGIN = "here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class QuestionBuilder:
 
     model: str
     dialect: Dialect
-    format: str  # the wire format it speaks
+    format: str  # the wire format
     options: Mapping[str, JSON] = field(default_factory=dict)
     max_tokens: int = MAX_TOKENS
 
@@ -35,30 +35,30 @@ class QuestionBuilder:
         parallel: bool | None = None,
         stream: bool = False,
     ) -> ModelCall:
-        """The next question of a conversation, replayed and limited as the dialect says."""
+        """The next question of a conversation, with the dialect's replay rule and limits."""
         question = self._blank(tools, choice=choice, parallel=parallel, stream=stream)
-        return conversation.to_call(question, SendOptions(self.dialect, HERE)).call
+        return conversation.to_call(question, SendOptions(self.dialect, OWN_ORIGIN)).call
 
     def raw_call(
         self, turns: Sequence[Turn], tools: Sequence[ToolSpec], *, choice: ToolChoice | None = None
     ) -> ModelCall:
-        """A question with a history exactly as given, right or wrong."""
+        """A question with the history exactly as passed, valid or not."""
         question = replace(self._blank(tools, choice=choice), turns=tuple(turns))
         return apply_dialect(question, self.dialect).call
 
     def with_all_reasoning(self) -> QuestionBuilder:
-        """The same endpoint, with all reasoning given back as it came."""
+        """The same endpoint, with all reasoning replayed as received."""
         carries = frozenset(ReasoningKind)
         rule = ReplayRule.ALL_TURNS
         dialect = replace(self.dialect, replay=rule, carries=carries, replay_needs_tools=False)
         return replace(self, dialect=dialect)
 
     def without_reasoning(self) -> QuestionBuilder:
-        """The same endpoint, with no reasoning given back."""
+        """The same endpoint, with no reasoning replayed."""
         return replace(self, dialect=replace(self.dialect, replay=ReplayRule.NONE))
 
     def with_every_choice(self) -> QuestionBuilder:
-        """The same endpoint, with no tool_choice held back: what it takes is to be measured."""
+        """The same endpoint with every tool_choice allowed, to measure which it accepts."""
         dialect = replace(self.dialect, choices=EVERY_CHOICE, choices_thinking=EVERY_CHOICE)
         return replace(self, dialect=dialect)
 

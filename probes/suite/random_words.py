@@ -1,4 +1,4 @@
-"""Words that values are drawn from, so that no vendor can know them beforehand."""
+"""Words that values are drawn from, so that no vendor can know them in advance."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def draw_phrase(rng: random.Random, words: int = 2) -> str:
 
 
 def draw_nonce(rng: random.Random) -> str:
-    """A word that can only be known from where it was told."""
+    """A word that a model can only know from the conversation."""
     return f"{rng.choice(WORDS)}-{rng.randrange(10**6, 10**7)}"

@@ -1,4 +1,4 @@
-"""Whether reasoning must come back with the history: asked in branches that differ in it alone."""
+"""Whether reasoning must be replayed with the history: branches that differ in nothing else."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from probes.suite.tools import PROBE_ADD, PROBE_ECHO
 from probes.suite.two_turns import NEXT, PROMPT
 from probes.text_answer import read_text_answer
 
-# Kinds whose text can be blanked without touching anything that is signed.
+# Kinds whose text can be blanked without changing anything signed.
 BLANKABLE = (ReasoningKind.FIELD, ReasoningKind.TAGS)
 
 
 @dataclass(frozen=True, slots=True)
 class ReasoningReplayProbe:
-    """Continues a turn with its reasoning kept, dropped and blanked, then a new user turn."""
+    """Continues a turn with its reasoning kept, dropped and blanked, then adds a new user turn."""
 
     name: str = "reasoning_replay"
     question: str = "Must the model's reasoning come back with the history?"
@@ -50,7 +50,7 @@ class ReasoningReplayProbe:
     passes: str = "The history is taken with the reasoning that the vendor's rule asks for."
     fails: str = "The history is refused although its reasoning came back as the rule asks."
     requests: int = 7
-    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+    refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
     def draw(self, rng: random.Random) -> DrawnValues:
         return two_turns.draw_values(rng)
@@ -58,7 +58,7 @@ class ReasoningReplayProbe:
     def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
         session = ScriptSession(builder, (PROBE_ECHO, PROBE_ADD))
         conversation = start_conversation(PROMPT.format(tool=PROBE_ADD.name, **drawn.values))
-        turn = yield from session.ask_for_calls(conversation, self.owes)
+        turn = yield from session.ask_for_calls(conversation, self.refusal_metrics)
         if isinstance(turn, Judgement):
             return turn
         if not _has_reasoned(turn.as_history_reply):
@@ -67,21 +67,21 @@ class ReasoningReplayProbe:
         add_call_results(
             conversation, turn, [({"nonce": drawn.values["nonce"]}, False)] * len(turn.calls)
         )
-        same = _branches(session, conversation)
-        answers = dict(zip(same, (yield _questions(same)), strict=True))
+        branches = _branches(session, conversation)
+        answers = dict(zip(branches, (yield _questions(branches)), strict=True))
         facts: dict[str, JSON] = {"reasoned": True}
-        facts |= {name: _verdict(answer) for name, answer in answers.items()}
+        facts |= {name: _acceptance(answer) for name, answer in answers.items()}
         session.verdicts += continuation_verdicts(conversation.turns, answers["guess"])
         kept = answers["kept"]
         if kept.reply is not None and not kept.reply.calls:
             later = _next_turn(session, conversation, kept, drawn)
             later_answers = dict(zip(later, (yield _questions(later)), strict=True))
-            facts |= {f"next_{name}": _verdict(answer) for name, answer in later_answers.items()}
+            facts |= {f"next_{name}": _acceptance(answer) for name, answer in later_answers.items()}
         session.facts["replay"] = facts
-        return _judged(session, answers)
+        return _judge(session, answers)
 
 
-def _judged(session: ScriptSession, answers: dict[str, Answer]) -> Judgement:
+def _judge(session: ScriptSession, answers: dict[str, Answer]) -> Judgement:
     guess = answers["guess"]
     if guess.reply is not None:
         return session.judge()
@@ -100,15 +100,15 @@ def _branches(session: ScriptSession, conversation: Conversation) -> dict[str, M
         "kept": builder.with_all_reasoning().call(conversation, session.tools),
         "dropped": builder.raw_call(without_reasoning(conversation.turns), session.tools),
     }
-    if any(_blankable(part) for turn in conversation.turns for part in turn.parts):
-        branches["blanked"] = builder.raw_call(_blanked(conversation.turns), session.tools)
+    if any(_is_blankable(part) for turn in conversation.turns for part in turn.parts):
+        branches["blanked"] = builder.raw_call(_blank_reasoning(conversation.turns), session.tools)
     return branches
 
 
 def _next_turn(
     session: ScriptSession, conversation: Conversation, kept: Answer, drawn: DrawnValues
 ) -> dict[str, ModelCall]:
-    """A new user turn, with the reasoning of the turns before kept or dropped."""
+    """A new user turn, with the reasoning of earlier turns kept or dropped."""
     assert kept.reply is not None
     add_plain_answer(conversation, kept.reply, session.tools)
     conversation.add_user(NEXT.format(tool=PROBE_ECHO.name, **drawn.values))
@@ -123,15 +123,18 @@ def _questions(branches: dict[str, ModelCall]) -> tuple[Question, ...]:
     return tuple(Question(call, f"reasoning: {name}") for name, call in branches.items())
 
 
-def _verdict(answer: Answer) -> str:
-    """`taken`, or the class of the refusal."""
+def _acceptance(answer: Answer) -> str:
+    """`taken`, or the kind of the refusal."""
     return "taken" if answer.refusal is None else str(answer.refusal.kind)
 
 
 def without_reasoning(turns: Sequence[Turn]) -> tuple[Turn, ...]:
-    """The turns as a client sends them that keeps text and calls only."""
+    """The turns of a client that keeps only text and calls."""
     return tuple(
-        replace(turn, parts=tuple(_bare(p) for p in turn.parts if not _is_reasoning(p)))
+        replace(
+            turn,
+            parts=tuple(_without_reasoning_text(p) for p in turn.parts if not _is_reasoning(p)),
+        )
         if turn.role is Role.ASSISTANT
         else turn
         for turn in turns
@@ -139,7 +142,7 @@ def without_reasoning(turns: Sequence[Turn]) -> tuple[Turn, ...]:
 
 
 def _has_reasoned(reply: Reply) -> bool:
-    """Whether an answer shows reasoning, in a place of its own or between tags in its text."""
+    """Whether an answer has reasoning, in its own field or between tags in its text."""
     tagged = any(
         read_text_answer([part.text], ()).reasoning
         for part in reply.parts
@@ -148,7 +151,7 @@ def _has_reasoned(reply: Reply) -> bool:
     return tagged or is_reasoned(reply.as_turn())
 
 
-def _bare(part: Part) -> Part:
+def _without_reasoning_text(part: Part) -> Part:
     """A part without the reasoning between its tags and without its signature."""
     if isinstance(part, Text):
         return replace(part, text=read_text_answer([part.text], ()).text or "")
@@ -164,15 +167,15 @@ def _unsigned(part: Part) -> Part:
         return part
     own = part.extra["gemini"]
     assert isinstance(own, dict)
-    kept = {key: value for key, value in own.items() if key != "thoughtSignature"}
-    return replace(part, extra={**part.extra, "gemini": kept})
+    fields = {key: value for key, value in own.items() if key != "thoughtSignature"}
+    return replace(part, extra={**part.extra, "gemini": fields})
 
 
-def _blankable(part: Part) -> bool:
+def _is_blankable(part: Part) -> bool:
     return isinstance(part, Reasoning) and part.kind in BLANKABLE
 
 
-def _blanked(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+def _blank_reasoning(turns: Sequence[Turn]) -> tuple[Turn, ...]:
     def blank(part: Part) -> Part:
         return replace(part, text="") if isinstance(part, Reasoning) else part
 

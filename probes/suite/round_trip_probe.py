@@ -20,7 +20,7 @@ Its result holds a nonce. When you have it, reply with the nonce, in words and w
 
 @dataclass(frozen=True, slots=True)
 class RoundTripProbe:
-    """Asks for a call, gives its result, and looks for the result in the answer."""
+    """Asks for a call, returns its result, and looks for the result in the answer."""
 
     name: str = "round_trip"
     question: str = "Is the result of a call taken, and used in the answer?"
@@ -28,7 +28,7 @@ class RoundTripProbe:
     passes: str = "The history is taken, and the answer holds the word that only the result told."
     fails: str = "The history is refused, or the answer does not use the result."
     requests: int = 3
-    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+    refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
     def draw(self, rng: random.Random) -> DrawnValues:
         return DrawnValues(
@@ -37,13 +37,13 @@ class RoundTripProbe:
 
     def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
         session = ScriptSession(builder, (PROBE_ECHO,))
-        wanted = {name: drawn.values[name] for name in ("message", "tag")}
-        conversation = start_conversation(PROMPT.format(tool=PROBE_ECHO.name, **wanted))
-        turn = yield from session.ask_for_calls(conversation, self.owes)
+        expected = {name: drawn.values[name] for name in ("message", "tag")}
+        conversation = start_conversation(PROMPT.format(tool=PROBE_ECHO.name, **expected))
+        turn = yield from session.ask_for_calls(conversation, self.refusal_metrics)
         if isinstance(turn, Judgement):
             return turn
         if not turn.unfit:
-            session.findings += find_wrong_values(turn.calls, [(PROBE_ECHO.name, wanted)])
+            session.findings += find_wrong_values(turn.calls, [(PROBE_ECHO.name, expected)])
         results = [({"ok": True, "nonce": drawn.values["nonce"]}, False)] * len(turn.calls)
         add_call_results(conversation, turn, results)
         answer = yield from session.ask(conversation, "with the result")

@@ -1,4 +1,4 @@
-"""How often to ask: a plan with its price before anything is sent, and more where it is unclear."""
+"""Which trials to run: a plan with its price up front, and more trials if verdicts differ."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from probes.outcomes import Attempt, Outcome
 from probes.suite import PROBES, Trial, plan_trials
 from probes.suite.question_builder import MAX_TOKENS
 
-# No probe is asked more often than this because its answers differ.
-MOST_SAMPLES = 12
-# A question with its tools and the history of a few turns stays below this.
+# The maximum number of trials of a probe whose verdicts differ.
+MAX_SAMPLES = 12
+# A question with its tools and a history of a few turns stays below this.
 MAX_PROMPT_TOKENS = 3000
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """The most that some trials can cost."""
+    """The upper limit of the cost of some trials."""
 
     requests: int
     tokens: int
@@ -30,7 +30,7 @@ def estimate_price(trials: Iterable[Trial]) -> Price:
 
 
 def first_trials(suite: str, samples: int | None = None) -> tuple[Trial, ...]:
-    """The trials of a suite, or as many of each of its probes as are asked for."""
+    """The trials of a suite, or `samples` trials of each of its probes."""
     if samples is None:
         return plan_trials(suite)
     names = dict.fromkeys(trial.probe for trial in plan_trials(suite))
@@ -38,17 +38,17 @@ def first_trials(suite: str, samples: int | None = None) -> tuple[Trial, ...]:
 
 
 def further_trials(attempts: Sequence[Attempt], max_requests: int) -> tuple[Trial, ...]:
-    """As many trials again of every probe whose verdicts differ, as long as there is room."""
+    """More trials of every probe whose verdicts differ, within the request limit."""
     by_probe: dict[str, list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         by_probe[attempt.probe].append(attempt)
     chosen: list[Trial] = []
-    for probe, made in by_probe.items():
-        outcomes = {attempt.outcome for attempt in made} - {Outcome.VOID}
+    for probe, probe_attempts in by_probe.items():
+        outcomes = {attempt.outcome for attempt in probe_attempts} - {Outcome.VOID}
         if len(outcomes) < 2:
             continue
-        last = max(attempt.trial for attempt in made)
-        for trial in range(last + 1, min(2 * last, MOST_SAMPLES) + 1):
+        last = max(attempt.trial for attempt in probe_attempts)
+        for trial in range(last + 1, min(2 * last, MAX_SAMPLES) + 1):
             if estimate_price([*chosen, Trial(probe, trial)]).requests > max_requests:
                 return tuple(chosen)
             chosen.append(Trial(probe, trial))

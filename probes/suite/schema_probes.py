@@ -55,7 +55,7 @@ class SchemaProbe:
     passes: str = "One call arrives whose arguments have every type and value that was asked for."
     fails: str = "Other types, values, names or numbers of calls; no call that can be read."
     requests: int = 1
-    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+    refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
     def draw(self, rng: random.Random) -> DrawnValues:
         return DrawnValues(self.values(rng))
@@ -64,15 +64,15 @@ class SchemaProbe:
         session = ScriptSession(builder, (self.tool,))
         answer = yield from session.ask(start_conversation(_prompt(self.tool, drawn.values)))
         if answer.reply is None:
-            return session.judge_refusal(answer, self.owes)
+            return session.judge_refusal(answer, self.refusal_metrics)
         turn = session.judge_turn(answer.reply)
-        _compare(session, turn, self.tool, drawn.values)
+        _compare_arguments(session, turn, self.tool, drawn.values)
         return session.judge()
 
 
 @dataclass(frozen=True, slots=True)
 class NestedProbe:
-    """Asks for objects in objects, under the full schema and under a simplified one."""
+    """Asks for nested objects, under the full schema and under a simplified one."""
 
     name: str = "schema_nested"
     question: str = "Do nested objects and lists of objects arrive as such?"
@@ -80,7 +80,7 @@ class NestedProbe:
     passes: str = "Under the full schema, one call arrives with every object and list in place."
     fails: str = "Nested values arrive as text or not at all; a simplified schema may still work."
     requests: int = 2
-    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+    refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
     def draw(self, rng: random.Random) -> DrawnValues:
         items: list[JSON] = [
@@ -92,21 +92,21 @@ class NestedProbe:
         )
 
     def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
-        flat = _flat(drawn.values)
+        flat = _flatten_order(drawn.values)
         session = ScriptSession(builder, (PROBE_ORDER,))
         full, simple = yield (
-            self._asked(session, PROBE_ORDER, drawn.values, "nested schema"),
-            self._asked(session, PROBE_ORDER_LINE, flat, "flat schema"),
+            self._question(session, PROBE_ORDER, drawn.values, "nested schema"),
+            self._question(session, PROBE_ORDER_LINE, flat, "flat schema"),
         )
-        session.facts["simplified"] = _fits(simple, PROBE_ORDER_LINE, flat)
+        session.facts["simplified"] = _arguments_fit(simple, PROBE_ORDER_LINE, flat)
         if full.reply is None:
-            session.facts["fits"] = False if full.refusal and _is_schema(full) else None
-            return session.judge_refusal(full, self.owes)
+            session.facts["fits"] = False if full.refusal and _is_schema_refusal(full) else None
+            return session.judge_refusal(full, self.refusal_metrics)
         turn = session.judge_turn(full.reply)
-        _compare(session, turn, PROBE_ORDER, drawn.values)
+        _compare_arguments(session, turn, PROBE_ORDER, drawn.values)
         return session.judge()
 
-    def _asked(
+    def _question(
         self, session: ScriptSession, tool: ToolSpec, values: Mapping[str, JSON], label: str
     ) -> Question:
         return Question(
@@ -114,39 +114,39 @@ class NestedProbe:
         )
 
 
-def _flat(values: Mapping[str, JSON]) -> Mapping[str, JSON]:
-    """The first line of an order, with no object or list in it."""
+def _flatten_order(values: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    """The first line of an order, without nested objects or lists."""
     customer, items = values["customer"], values["items"]
     assert isinstance(customer, Mapping)
     assert isinstance(items, list)
     return {**customer, **items[0]}
 
 
-def _compare(
-    session: ScriptSession, turn: JudgedTurn, tool: ToolSpec, wanted: Mapping[str, JSON]
+def _compare_arguments(
+    session: ScriptSession, turn: JudgedTurn, tool: ToolSpec, expected: Mapping[str, JSON]
 ) -> None:
-    """Look at types first, and at values where the types are right."""
+    """Check the types first, and the values if the types are right."""
     if not turn.calls:
         session.facts["fits"] = None
         return
-    wrong = () if turn.unfit else find_wrong_values(turn.calls, [(tool.name, wanted)])
+    wrong = () if turn.unfit else find_wrong_values(turn.calls, [(tool.name, expected)])
     session.findings += wrong
-    # A call too many says nothing about its schema.
+    # A surplus call says nothing about the schema.
     other = [finding for finding in wrong if finding.kind is not FindingKind.EXTRA_CALL]
     session.facts["fits"] = not turn.unfit and not other
 
 
-def _is_schema(answer: Answer) -> bool:
+def _is_schema_refusal(answer: Answer) -> bool:
     return answer.refusal is not None and answer.refusal.kind is FindingKind.SCHEMA_REFUSED
 
 
-def _fits(answer: Answer, tool: ToolSpec, wanted: Mapping[str, JSON]) -> bool | None:
+def _arguments_fit(answer: Answer, tool: ToolSpec, expected: Mapping[str, JSON]) -> bool | None:
     if answer.reply is None:
         return None
     turn = judge_turn(answer.reply, (tool,))
     if not turn.calls:
         return None
-    return not turn.unfit and not find_wrong_values(turn.calls, [(tool.name, wanted)])
+    return not turn.unfit and not find_wrong_values(turn.calls, [(tool.name, expected)])
 
 
 def _prompt(tool: ToolSpec, arguments: Mapping[str, JSON]) -> str:
@@ -156,7 +156,7 @@ def _prompt(tool: ToolSpec, arguments: Mapping[str, JSON]) -> str:
     return PROMPT.format(tool=tool.name, arguments=arguments_json)
 
 
-def _settings(rng: random.Random) -> Mapping[str, JSON]:
+def _draw_settings(rng: random.Random) -> Mapping[str, JSON]:
     return {
         "count": rng.randrange(2, 900),
         "ratio": rng.randrange(1, 99) / 100,
@@ -166,15 +166,15 @@ def _settings(rng: random.Random) -> Mapping[str, JSON]:
     }
 
 
-def _stored(rng: random.Random) -> Mapping[str, JSON]:
+def _draw_entry(rng: random.Random) -> Mapping[str, JSON]:
     value: JSON = rng.choice(
         (rng.randrange(2, 10_000), draw_phrase(rng), [draw_nonce(rng), draw_nonce(rng)])
     )
     return {"key": draw_nonce(rng), "value": value}
 
 
-def _hostile(rng: random.Random) -> Mapping[str, JSON]:
-    # Several at once: each try should have a chance to show what breaks.
+def _draw_hostile_text(rng: random.Random) -> Mapping[str, JSON]:
+    # Several at once, so that each trial can show what breaks.
     message = " ".join(kind.format(draw_nonce(rng)) for kind in rng.sample(HOSTILE, 3))
     return {"message": message, "tag": rng.choice(TAGS)}
 
@@ -184,14 +184,14 @@ SCHEMA_TYPES = SchemaProbe(
     "Do integers, numbers, booleans, choices and nulls arrive as such?",
     "Whether arguments keep their types.",
     PROBE_SETTINGS,
-    _settings,
+    _draw_settings,
 )
 SCHEMA_UNION = SchemaProbe(
     "schema_union",
     "Where a schema leaves several types open, does the one asked for arrive?",
     "Whether unions can be used.",
     PROBE_STORE,
-    _stored,
+    _draw_entry,
 )
 NO_ARGUMENTS = SchemaProbe(
     "no_arguments",
@@ -205,6 +205,6 @@ HOSTILE_TEXT = SchemaProbe(
     "Does a text with quotes, line breaks, emoji and tags arrive character for character?",
     "Whether file contents and code survive the way into a call.",
     PROBE_ECHO,
-    _hostile,
+    _draw_hostile_text,
 )
 SCHEMA_NESTED = NestedProbe()

@@ -23,7 +23,7 @@ from probes.messages import (
 )
 from probes.outcomes import Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite.base import Answer, Judgement, Question
-from probes.suite.question_builder import HERE, QuestionBuilder
+from probes.suite.question_builder import OWN_ORIGIN, QuestionBuilder
 from probes.suite.turn_judge import JudgedTurn, judge_turn
 
 REPLAY_KINDS = frozenset(
@@ -71,9 +71,9 @@ class ScriptSession:
     ) -> Steps:
         """Ask the next question of a conversation.
 
-        A history with results is a trial of closure, one with reasoning before a call a trial of
-        replay. Where the endpoint requires more or less reasoning than the dialect guessed, the
-        question is asked again with that.
+        A history with results is a trial of closure; with reasoning before a call it is a trial of
+        replay. If the endpoint requires more or less reasoning than the dialect assumes, the
+        question is repeated accordingly.
         """
 
         def question(builder: QuestionBuilder, label: str) -> Question:
@@ -86,24 +86,24 @@ class ScriptSession:
         self.verdicts += continuation_verdicts(conversation.turns, answer)
         if answer.refusal is not None and is_about_reasoning(conversation.turns, answer.refusal):
             self.add_finding(answer.refusal.kind, answer.refusal.message)
-            other, how = self.builder.with_all_reasoning(), "with all reasoning"
+            other, suffix = self.builder.with_all_reasoning(), "with all reasoning"
             if answer.refusal.kind is FindingKind.PARAM_UNKNOWN:
-                other, how = self.builder.without_reasoning(), "without reasoning"
-            (answer,) = yield (question(other, f"{label}, {how}"),)
+                other, suffix = self.builder.without_reasoning(), "without reasoning"
+            (answer,) = yield (question(other, f"{label}, {suffix}"),)
         return answer
 
     def ask_for_calls(
-        self, conversation: Conversation, owes: Sequence[Metric]
+        self, conversation: Conversation, refusal_metrics: Sequence[Metric]
     ) -> Generator[Sequence[Question], Sequence[Answer], JudgedTurn | Judgement]:
-        """Ask the first question: the turn with its calls, or the verdict where it has none."""
+        """Ask the first question: returns the turn with its calls, or the verdict without calls."""
         answer = yield from self.ask(conversation)
         if answer.reply is None:
-            return self.judge_refusal(answer, owes)
+            return self.judge_refusal(answer, refusal_metrics)
         turn = self.judge_turn(answer.reply)
         return turn if turn.calls else self.judge()
 
     def judge_turn(self, reply: Reply, *, may_stop: bool = False) -> JudgedTurn:
-        """Judge a turn that owes a call, and collect its findings and verdicts.
+        """Judge a turn that must have a call, and collect its findings and verdicts.
 
         A turn that may stop and answers in prose does not count as a trial of parsing.
         """
@@ -117,7 +117,7 @@ class ScriptSession:
         return turn
 
     def note_deviations(self, reply: Reply) -> None:
-        """Record where the answer deviates from its format; a deviation fails nothing."""
+        """Record deviations of the answer from its format; a deviation fails nothing."""
         names = dict.fromkeys(item.name for item in reply.deviations)
         self.deviations += [name for name in names if name not in self.deviations]
 
@@ -125,17 +125,17 @@ class ScriptSession:
         self.findings.append(Finding(kind, message, path))
 
     def judge(self) -> Judgement:
-        """Pass where nothing was found."""
+        """Pass if there are no findings."""
         return self._judgement(Outcome.FAIL if self.findings else Outcome.PASS)
 
-    def judge_refusal(self, answer: Answer, owes: Sequence[Metric] = ()) -> Judgement:
+    def judge_refusal(self, answer: Answer, refusal_metrics: Sequence[Metric] = ()) -> Judgement:
         """The judgement of a script that ends because its question was refused."""
         assert answer.refusal is not None
-        judged = judge_error(answer.refusal, tuple(owes))
-        self.findings += judged.findings
-        self.verdicts += judged.verdicts
-        went_badly = any(not verdict.good for verdict in self.verdicts)
-        return self._judgement(Outcome.FAIL if went_badly else judged.outcome)
+        error_judgement = judge_error(answer.refusal, tuple(refusal_metrics))
+        self.findings += error_judgement.findings
+        self.verdicts += error_judgement.verdicts
+        has_failure = any(not verdict.good for verdict in self.verdicts)
+        return self._judgement(Outcome.FAIL if has_failure else error_judgement.outcome)
 
     def _judgement(self, outcome: Outcome) -> Judgement:
         facts: dict[str, JSON] = {**self.facts, "formats": list(self.formats)}
@@ -158,9 +158,9 @@ def continuation_verdicts(turns: Sequence[Turn], answer: Answer) -> list[Verdict
 
 
 def is_about_reasoning(turns: Sequence[Turn], refusal: Refused) -> bool:
-    """Whether reasoning was refused, or refused for being missing."""
+    """Whether the refusal is about reasoning, sent or missing."""
     if refusal.kind is FindingKind.PARAM_UNKNOWN:
-        # Once a turn has reasoned, its reasoning is what the request has more than the first.
+        # After a turn with reasoning, that reasoning is what this request adds to the first.
         return has_reasoned_call(turns)
     return refusal.kind in REPLAY_KINDS
 
@@ -174,16 +174,16 @@ def is_reasoned(turn: Turn) -> bool:
     """Whether a turn carries reasoning or a signature of it."""
     if any(isinstance(part, Reasoning) for part in turn.parts):
         return True
-    return any(_signed(call) for call in turn.calls)
+    return any(_is_signed(call) for call in turn.calls)
 
 
-def _signed(call: ToolCall) -> bool:
+def _is_signed(call: ToolCall) -> bool:
     own = call.extra.get("gemini")
     return isinstance(own, Mapping) and bool(own.get("thoughtSignature"))
 
 
 def start_conversation(text: str) -> Conversation:
-    """A conversation that begins with the user's words."""
+    """A conversation that begins with a user message."""
     conversation = Conversation()
     conversation.add_user(text)
     return conversation
@@ -194,8 +194,8 @@ def add_call_results(
     turn: JudgedTurn,
     contents: Sequence[tuple[Mapping[str, JSON], bool]],
 ) -> None:
-    """Add a turn and a result for each of its calls: its body, and whether it is an error."""
-    conversation.add_reply(turn.as_history_reply, HERE)
+    """Add a turn and a result per call: its body, and whether it is an error."""
+    conversation.add_reply(turn.as_history_reply, OWN_ORIGIN)
     conversation.add_results(
         ToolResult(call.id, json.dumps(body, ensure_ascii=False), is_error, call.name)
         for call, (body, is_error) in zip(turn.calls, contents, strict=True)
@@ -203,9 +203,9 @@ def add_call_results(
 
 
 def add_plain_answer(conversation: Conversation, reply: Reply, tools: Sequence[ToolSpec]) -> None:
-    """Add an answer that owed no call; one that calls all the same gets its results at once."""
+    """Add an answer that needs no call; if it makes calls anyway, add their results."""
     turn = judge_turn(reply, tools)
     if turn.calls:
         add_call_results(conversation, turn, [({"ok": True}, False)] * len(turn.calls))
     else:
-        conversation.add_reply(turn.as_history_reply, HERE)
+        conversation.add_reply(turn.as_history_reply, OWN_ORIGIN)

@@ -22,7 +22,7 @@ Make these two tool calls at the same time, both in one turn:
 
 @dataclass(frozen=True, slots=True)
 class StreamingProbe:
-    """Asks the same question whole and streamed, and compares the calls."""
+    """Asks the same question unstreamed and streamed, and compares the calls."""
 
     name: str = "streaming"
     question: str = "Do calls arrive in a stream as they do in a whole answer?"
@@ -30,7 +30,7 @@ class StreamingProbe:
     passes: str = "The streamed calls are those of the whole answer, complete and in order."
     fails: str = "A stream loses calls, arguments or characters that the whole answer has."
     requests: int = 2
-    owes: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
+    refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
     def draw(self, rng: random.Random) -> DrawnValues:
         echo: JSON = {"message": f"{draw_phrase(rng)} “ünïcode” ☕", "tag": rng.choice(TAGS)}
@@ -44,7 +44,7 @@ class StreamingProbe:
             Question(builder.call(conversation, session.tools, stream=True), "streamed"),
         )
         if whole.reply is None:
-            return session.judge_refusal(whole, self.owes)
+            return session.judge_refusal(whole, self.refusal_metrics)
         expected = session.judge_turn(whole.reply)
         if streamed.reply is None:
             session.facts["streams"] = False
@@ -64,7 +64,7 @@ class StreamingProbe:
 
 
 def _claims_calls(turn: JudgedTurn) -> bool:
-    """Whether a turn has calls, whole or broken, or its end says that it had."""
+    """Whether a turn has calls, complete or broken, or its stop reason says so."""
     ends_in_call = turn.reply.stop in (Stop.TOOL_CALLS, Stop.MALFORMED_CALL)
     ends_in_call = ends_in_call or turn.reply.stop_raw in ("tool_calls", "tool_use")
     return bool(turn.calls or turn.reply.broken or ends_in_call)

@@ -12,7 +12,7 @@ SAFE = "/safe/"
 
 
 def _object(**properties: JSON) -> dict[str, JSON]:
-    # Every property required and nothing else allowed: what a strict mode asks for.
+    # Every property required and no others allowed, as strict modes demand.
     return {
         "type": "object",
         "properties": properties,

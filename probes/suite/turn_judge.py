@@ -1,4 +1,4 @@
-"""What one model turn that owes a call amounts to: its calls, what is wrong with it, its trials."""
+"""Judges one model turn that must have a call: its calls, its faults, its trials."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from probes.messages import (
 from probes.outcomes import Finding, FindingKind, Metric, Verdict
 from probes.text_answer import TextAnswer, read_text_answer
 
-# The kinds of broken calls that could be read, and broke their tool's schema.
-_UNFIT = (Breakage.SCHEMA_MISMATCH, Breakage.UNKNOWN_TOOL)
+# Kinds of broken calls that could be parsed but violate their tool's schema.
+_SCHEMA_BREAKAGES = (Breakage.SCHEMA_MISMATCH, Breakage.UNKNOWN_TOOL)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedTurn:
-    """One turn. `calls` are those of the wire, or where it has none those found in the text."""
+    """One turn. `calls` are those on the wire, or if there are none, those in the text."""
 
     reply: Reply
     calls: tuple[ToolCall, ...]
-    unread: tuple[Finding, ...]  # why a call could not be read from the wire
-    unfit: tuple[Finding, ...]  # how calls break their schemas
-    stray: tuple[Finding, ...]  # a call that stands in the text as well
+    unread: tuple[Finding, ...]  # why no call could be read from the wire
+    unfit: tuple[Finding, ...]  # schema violations of the calls
+    stray: tuple[Finding, ...]  # a call that is in the text as well
     verdicts: tuple[Verdict, ...]
-    format: str | None  # the wire format, the text parser, or None where there is no call
+    format: str | None  # the wire format, the text parser, or None without a call
 
     @property
     def faults(self) -> tuple[Finding, ...]:
@@ -49,34 +49,34 @@ class JudgedTurn:
 
     @property
     def as_history_reply(self) -> Reply:
-        """The reply for the history: calls that stood in the text take the text's place.
+        """The reply for the history: calls from the text replace the text.
 
-        A call that could not be read is left out, since no format can carry it back.
+        A call that could not be read is dropped, because no format can carry it back.
         """
         if not self.calls or self.reply.calls:
             sendable = tuple(p for p in self.reply.parts if not isinstance(p, BrokenCall))
             return replace(self.reply, parts=sendable)
-        kept: tuple[Part, ...] = tuple(p for p in self.reply.parts if isinstance(p, Reasoning))
-        return replace(self.reply, parts=(*kept, *self.calls), stop=Stop.TOOL_CALLS)
+        reasoning: tuple[Part, ...] = tuple(p for p in self.reply.parts if isinstance(p, Reasoning))
+        return replace(self.reply, parts=(*reasoning, *self.calls), stop=Stop.TOOL_CALLS)
 
 
 def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
-    """Judge a turn that owes at least one call of the tools."""
-    text_answer = _in_text(reply, tools)
-    leaked = _leak(text_answer)
+    """Judge a turn that must call at least one of the tools."""
+    text_answer = _read_text_calls(reply, tools)
+    leaked = _leak_findings(text_answer)
     broken = tuple(Finding(FindingKind(c.kind), c.error, c.path) for c in reply.broken)
-    # A call that stands in the text as well was read all the same.
+    # A call that is in the text as well was still read from the wire.
     unread, stray = broken, leaked[:1]
     if not reply.calls and not reply.broken:
-        unread, stray = (leaked[0] if leaked else _absence(reply),), ()
+        unread, stray = (leaked[0] if leaked else _no_call_finding(reply),), ()
     calls = reply.calls or text_answer.calls
-    unfit = _unfit(calls, tools)
-    silent = bool(reply.reasoning) and not (reply.text or reply.calls or reply.broken)
+    unfit = _schema_findings(calls, tools)
+    only_reasoned = bool(reply.reasoning) and not (reply.text or reply.calls or reply.broken)
     parser = _parser(text_answer) if leaked and not reply.calls else ""
     verdicts = (
         Verdict(Metric.PARSE_SUCCESS, not unread, parser),
         Verdict(Metric.LEAK, not leaked),
-        Verdict(Metric.REASONING_ONLY, not silent),
+        Verdict(Metric.REASONING_ONLY, not only_reasoned),
         *(
             Verdict(metric, not faults)
             for faults in unfit
@@ -85,7 +85,7 @@ def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
         *(
             Verdict(metric, good=False)
             for call in text_answer.broken
-            if not reply.calls and call.kind in _UNFIT
+            if not reply.calls and call.kind in _SCHEMA_BREAKAGES
             for metric in (Metric.SCHEMA_FAILURE, Metric.UNSAFE_BLOCKED)
         ),
     )
@@ -95,22 +95,22 @@ def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
 
 
 def find_wrong_values(
-    calls: Sequence[ToolCall], wanted: Sequence[tuple[str, Mapping[str, JSON]]]
+    calls: Sequence[ToolCall], expected: Sequence[tuple[str, Mapping[str, JSON]]]
 ) -> tuple[Finding, ...]:
-    """Calls that are not the ones asked for, in any order: missing, surplus, or other values."""
-    left = list(calls)
+    """Calls that differ from the expected ones, in any order: missing, surplus, or other values."""
+    remaining = list(calls)
     faults: list[Finding] = []
-    for name, arguments in wanted:
-        match = next((c for c in left if c.name == name and _same(c.input, arguments)), None)
-        match = match or next((call for call in left if call.name == name), None)
+    for name, arguments in expected:
+        match = next((c for c in remaining if c.name == name and _same(c.input, arguments)), None)
+        match = match or next((call for call in remaining if call.name == name), None)
         if match is None:
             faults.append(Finding(FindingKind.NO_CALL, f"The call of {name} is missing."))
             continue
-        left.remove(match)
+        remaining.remove(match)
         faults += _differences(match, arguments, f"$.calls[{calls.index(match)}]")
     faults += [
         Finding(FindingKind.EXTRA_CALL, f"{call.name} was called, which was not asked for.", "$")
-        for call in left
+        for call in remaining
     ]
     return tuple(faults)
 
@@ -128,17 +128,19 @@ def _differences(call: ToolCall, arguments: Mapping[str, JSON], at: str) -> list
     ]
 
 
-def _same(actual: Mapping[str, JSON], wanted: Mapping[str, JSON]) -> bool:
-    return actual.keys() == wanted.keys() and all(_equal(actual[k], wanted[k]) for k in wanted)
+def _same(actual: Mapping[str, JSON], expected: Mapping[str, JSON]) -> bool:
+    return actual.keys() == expected.keys() and all(
+        _equal(actual[k], expected[k]) for k in expected
+    )
 
 
-def _equal(actual: JSON, wanted: JSON) -> bool:
-    # To Python True is 1, to a tool it is not.
-    return actual == wanted and isinstance(actual, bool) == isinstance(wanted, bool)
+def _equal(actual: JSON, expected: JSON) -> bool:
+    # True equals 1 in Python, but not for a tool.
+    return actual == expected and isinstance(actual, bool) == isinstance(expected, bool)
 
 
-def _in_text(reply: Reply, tools: Sequence[ToolSpec]) -> TextAnswer:
-    """The calls that stand in the visible text, or where there are none, in the reasoning."""
+def _read_text_calls(reply: Reply, tools: Sequence[ToolSpec]) -> TextAnswer:
+    """The calls in the visible text, or if there are none, in the reasoning."""
     truncated = reply.stop is Stop.LENGTH
     texts = [part.text for part in reply.parts if isinstance(part, Text)]
     text_answer = read_text_answer(texts, tools, truncated=truncated)
@@ -147,7 +149,7 @@ def _in_text(reply: Reply, tools: Sequence[ToolSpec]) -> TextAnswer:
     return read_text_answer([reply.reasoning], tools)
 
 
-def _leak(text_answer: TextAnswer) -> tuple[Finding, ...]:
+def _leak_findings(text_answer: TextAnswer) -> tuple[Finding, ...]:
     leaked: Sequence[ToolCall | BrokenCall] = (*text_answer.calls, *text_answer.broken)
     return tuple(
         Finding(
@@ -163,7 +165,7 @@ def _parser(text_answer: TextAnswer) -> str:
     return text_answer.calls[0].format if text_answer.calls else ""
 
 
-def _absence(reply: Reply) -> Finding:
+def _no_call_finding(reply: Reply) -> Finding:
     if reply.stop is Stop.LENGTH:
         return Finding(FindingKind.NO_CALL, "The answer ran into the token limit before any call.")
     if reply.reasoning and not reply.text:
@@ -174,8 +176,10 @@ def _absence(reply: Reply) -> Finding:
     return Finding(FindingKind.NO_CALL, "The model answered in prose instead of calling the tool.")
 
 
-def _unfit(calls: Sequence[ToolCall], tools: Sequence[ToolSpec]) -> list[tuple[Finding, ...]]:
-    """For each call, every way in which it breaks its tool's schema."""
+def _schema_findings(
+    calls: Sequence[ToolCall], tools: Sequence[ToolSpec]
+) -> list[tuple[Finding, ...]]:
+    """Per call, every violation of its tool's schema."""
     known = {tool.name: tool for tool in tools}
     unfit: list[tuple[Finding, ...]] = []
     for index, call in enumerate(calls):

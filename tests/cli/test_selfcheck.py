@@ -56,8 +56,8 @@ class Blind:
         return self.probe.requests
 
     @property
-    def owes(self) -> tuple[Metric, ...]:
-        return self.probe.owes
+    def refusal_metrics(self) -> tuple[Metric, ...]:
+        return self.probe.refusal_metrics
 
     def draw(self, rng: random.Random) -> DrawnValues:
         return self.probe.draw(rng)

@@ -1,4 +1,4 @@
-"""Attempts made by hand: what is not named is ordinary."""
+"""Builders of attempts; unnamed fields have ordinary values."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def attempt(
     verdicts: Sequence[Verdict] = (),
     **over: Any,
 ) -> Attempt:
-    """An attempt of a probe; fields of an attempt by their name, everything else is a fact."""
+    """An attempt of a probe. Keywords that are no fields of an attempt become facts."""
     fields = {name: over.pop(name) for name in list(over) if name in Attempt.__slots__}
-    found = tuple(Finding(kind, "So it was.") for kind in findings)
+    built_findings = tuple(Finding(kind, "So it was.") for kind in findings)
     return Attempt(
         **{
             "probe": probe,
             "trial": trial,
             "outcome": outcome,
-            "findings": found,
+            "findings": built_findings,
             "verdicts": tuple(verdicts),
             "evidence": Evidence(),
             "started_at": AT,
@@ -38,7 +38,7 @@ def attempt(
     )
 
 
-def several(probe: str, **facts: Sequence[Any]) -> list[Attempt]:
+def attempts_with_facts(probe: str, **facts: Sequence[Any]) -> list[Attempt]:
     """Trials 1, 2, … of a probe, each with the next value of every fact."""
     (length,) = {len(values) for values in facts.values()}
     return [
@@ -48,6 +48,6 @@ def several(probe: str, **facts: Sequence[Any]) -> list[Attempt]:
 
 
 def trials(metric: Metric, good: int, bad: int) -> list[Attempt]:
-    """So many good and bad trials of one metric."""
+    """Attempts with this many good and bad trials of one metric."""
     verdicts = [Verdict(metric, good=True)] * good + [Verdict(metric, good=False)] * bad
     return [attempt("format", verdicts=verdicts)]

@@ -20,33 +20,33 @@ LIMIT = alarm_threshold(1460)
 def test_a_run_at_the_line_warns_and_one_success_more_does_not(
     reference: float, trials: int
 ) -> None:
-    """The line is where the detector itself speaks up."""
+    """The warning level agrees with the detector's own verdict."""
     line = warning_level(reference, trials, LIMIT)
 
     assert line is not None
     at = round(line * trials)
-    assert _after(at, trials, reference, runs=1) is not Verdict.OK
-    assert _after(at + 1, trials, reference, runs=1) is Verdict.OK
+    assert _verdict_after(at, trials, reference, runs=1) is not Verdict.OK
+    assert _verdict_after(at + 1, trials, reference, runs=1) is Verdict.OK
 
 
 @pytest.mark.parametrize(("reference", "trials"), [(0.99, 10), (0.95, 40)])
 def test_two_runs_at_the_line_raise_the_alarm(reference: float, trials: int) -> None:
-    """And with one success more in each they do not."""
+    """With one success more in each run, they raise none."""
     line = alarm_level(reference, trials, LIMIT)
 
     assert line is not None
     at = round(line * trials)
-    assert _after(at, trials, reference, runs=2) is Verdict.ALARM
-    assert _after(at + 1, trials, reference, runs=2) is not Verdict.ALARM
+    assert _verdict_after(at, trials, reference, runs=2) is Verdict.ALARM
+    assert _verdict_after(at + 1, trials, reference, runs=2) is not Verdict.ALARM
 
 
 @pytest.mark.parametrize("trials", [0, 1])
 def test_too_few_trials_have_no_line(trials: int) -> None:
-    """One trial cannot say so much, whatever it says."""
+    """A single trial cannot reach the threshold, whatever its outcome."""
     assert warning_level(0.5, trials, LIMIT) is None
 
 
-def _after(successes: int, trials: int, reference: float, *, runs: int) -> Verdict:
+def _verdict_after(successes: int, trials: int, reference: float, *, runs: int) -> Verdict:
     sums = QUIET
     for _ in range(runs):
         sums = step_sums(sums, log_ratios(successes, trials, reference, LIMIT, lane=PROBE))

@@ -34,19 +34,19 @@ CALM = FinishedRun(
 
 
 def test_an_ordinary_run_is_followed_by_one_a_ttl_later() -> None:
-    """Nothing was found that would want more."""
+    """Without a warning or an alarm, the next run is due after the TTL."""
     assert plan_next_run(CALM, WAITS) == NextRun(NextTrigger.TTL, TTL, 0)
 
 
 def test_a_warning_is_confirmed_soon() -> None:
-    """Before anything else that is only due."""
+    """Confirmation runs come before scheduled ones."""
     warned = replace(CALM, wants_confirmation=True, is_degraded=True, onboarding_left=5)
 
     assert plan_next_run(warned, WAITS) == NextRun(NextTrigger.CONFIRM, 6 * MINUTE, 4)
 
 
-def test_an_open_alarm_is_looked_at_four_times_as_often() -> None:
-    """Only probes can prove recovery, since live traffic is under the fallback."""
+def test_an_open_alarm_is_probed_four_times_as_often() -> None:
+    """Only probes can prove recovery, since live traffic runs in fallback modes."""
     assert plan_next_run(replace(CALM, is_degraded=True), WAITS) == NextRun(
         NextTrigger.RECOVERY, TTL / 4, 0
     )
@@ -60,19 +60,19 @@ def test_an_open_alarm_is_looked_at_four_times_as_often() -> None:
 def test_recovery_runs_do_not_crowd_and_are_never_later_than_the_ttl(
     ttl: timedelta, wait: timedelta
 ) -> None:
-    """A quarter of a short TTL would be a burst without end."""
+    """Recovery runs have a minimum interval, also under a short TTL."""
     assert plan_next_run(replace(CALM, ttl=ttl, is_degraded=True), WAITS).wait == wait
 
 
 def test_a_confirmation_is_never_later_than_the_ttl() -> None:
-    """The schedule would be there before it."""
+    """A confirmation run is due after the TTL at the latest."""
     short = replace(CALM, ttl=5 * MINUTE, wants_confirmation=True)
 
     assert plan_next_run(short, WAITS) == NextRun(NextTrigger.CONFIRM, 5 * MINUTE, 0)
 
 
-def test_the_first_burst_is_counted_down_and_goes_before_recovery() -> None:
-    """A baseline is filled even where an alarm was raised on a provisional one."""
+def test_onboarding_runs_are_counted_down_and_precede_recovery() -> None:
+    """The baseline is completed even after an alarm on a provisional baseline."""
     degraded = replace(CALM, onboarding_left=3, is_degraded=True)
 
     assert plan_next_run(degraded, WAITS) == NextRun(NextTrigger.BASELINE, 7 * MINUTE, 2)
@@ -81,23 +81,23 @@ def test_the_first_burst_is_counted_down_and_goes_before_recovery() -> None:
     )
 
 
-def test_another_fingerprint_is_looked_at_in_full_at_once() -> None:
-    """But not again and again: the full run that follows is not followed by another."""
+def test_a_changed_fingerprint_triggers_a_full_run_at_once() -> None:
+    """The full run that follows does not trigger another."""
     changed = replace(CALM, fingerprint_changed=True)
 
     assert plan_next_run(changed, WAITS) == NextRun(NextTrigger.FINGERPRINT, timedelta(), 0)
     assert plan_next_run(replace(changed, suite="full"), WAITS).why is NextTrigger.TTL
 
 
-def test_a_warning_goes_before_another_fingerprint() -> None:
-    """Two runs within one minute see the same bad minute; the confirmation is full as well."""
+def test_a_warning_precedes_a_changed_fingerprint() -> None:
+    """Two runs within one minute see the same bad minute; the confirmation run is full as well."""
     both = replace(CALM, fingerprint_changed=True, wants_confirmation=True)
 
     assert plan_next_run(both, WAITS).why is NextTrigger.CONFIRM
 
 
-def test_a_run_without_a_verdict_is_tried_again_ever_later_for_the_same_reason() -> None:
-    """Twice as late each time and never later than the TTL; a verdict begins anew."""
+def test_runs_without_a_verdict_back_off_and_keep_their_reason() -> None:
+    """The wait doubles up to the TTL; a verdict resets it."""
     void, before = EndedRun("light", TTL, False, False), DueState("key_change", 20, fruitless=2)
 
     assert plan_after_run(void, before, Watch(), WAITS) == (
@@ -113,7 +113,7 @@ def test_a_run_without_a_verdict_is_tried_again_ever_later_for_the_same_reason()
 
 
 def test_a_profile_is_first_measured_in_full() -> None:
-    """So is what changed or warned; the rest is light."""
+    """So are key changes, confirmations and new fingerprints; other runs are light."""
     assert suite_for("ttl", is_known=False) == "full"
     whys = ("key_change", "confirm", "fingerprint", "ttl", "baseline", "recovery")
     suites = [suite_for(why, is_known=True) for why in whys]

@@ -1,4 +1,4 @@
-"""The capability profile, field by field, from attempts made by hand."""
+"""The capability profile, field by field, from hand-made attempts."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from typing import Any
 
 import pytest
 
-from health.capabilities import CHOICES, ENOUGH, Capability, derive_capabilities, settle_verdicts
+from health.capabilities import CHOICES, MIN_TURNS, Capability, derive_capabilities, settle_verdicts
 from health.rates import rate_interval
 from probes.outcomes import Attempt, FindingKind, Metric, Outcome, Verdict
-from tests.health.builders import attempt, several
+from tests.health.builders import attempt, attempts_with_facts
 
 
 def field(name: str, attempts: list[Attempt], wire: str = "openai") -> Capability:
     return derive_capabilities(attempts, wire)[name]
 
 
-def test_of_nothing_nothing_is_known() -> None:
-    """Without attempts every field says so, and none has a trial."""
-    found = derive_capabilities([], "openai")
+def test_without_attempts_every_field_is_unknown() -> None:
+    """No field has a trial."""
+    capabilities = derive_capabilities([], "openai")
 
-    unknown = {name for name, capability in found.items() if capability.value == "unknown"}
-    empty = {name for name, capability in found.items() if capability.value is None}
+    unknown = {name for name, capability in capabilities.items() if capability.value == "unknown"}
+    empty = {name for name, capability in capabilities.items() if capability.value is None}
     switches = {"supports_parallel_tool_use", "supports_streaming_tool_use"}
     assert empty == {"parser", "tool_choice", *switches}
-    assert unknown == set(found) - empty
-    assert all(c.trials == 0 and c.evidence == () for c in found.values())
+    assert unknown == set(capabilities) - empty
+    assert all(c.trials == 0 and c.evidence == () for c in capabilities.values())
 
 
 def test_void_attempts_say_nothing() -> None:
-    """A run that never got through leaves every field unknown."""
+    """A run without any answer leaves every field unknown."""
     void = [attempt("format", n, outcome=Outcome.VOID) for n in range(1, 9)]
 
     assert derive_capabilities(void, "openai") == derive_capabilities([], "openai")
@@ -44,14 +44,14 @@ def test_void_attempts_say_nothing() -> None:
         (["hermes", "qwen3_coder", "hermes"], "json_text", "hermes"),
         (["qwen3_coder"] * 2, "xml", "qwen3_coder"),
         (["hermes", None, None], "json_text", "hermes"),
-        ([None] * ENOUGH, "none", None),
-        ([None] * (ENOUGH - 1), "unknown", None),
+        ([None] * MIN_TURNS, "none", None),
+        ([None] * (MIN_TURNS - 1), "unknown", None),
     ],
 )
 def test_the_format_is_the_wire_or_the_text_that_calls_come_in(
     formats: list[str | None], value: str, parser: str | None
 ) -> None:
-    """One call on the wire is enough to say wire; calls that never come must be owed often."""
+    """One call on the wire proves the wire format; one missing call proves nothing."""
     attempts = [attempt("format", n, formats=[form]) for n, form in enumerate(formats, 1)]
 
     assert field("tool_call_format", attempts).value == value
@@ -60,7 +60,7 @@ def test_the_format_is_the_wire_or_the_text_that_calls_come_in(
 
 @pytest.mark.parametrize("wire", ["anthropic", "openai", "openai_responses", "gemini", "ollama"])
 def test_the_wire_format_has_its_own_name(wire: str) -> None:
-    """A provider's own format is the value."""
+    """The value is the provider's own wire format."""
     assert field("tool_call_format", [attempt("format", formats=[wire])], wire).value == wire
 
 
@@ -68,19 +68,19 @@ def test_the_wire_format_has_its_own_name(wire: str) -> None:
     "kind", [FindingKind.NO_TOOLS, FindingKind.SERVER_PARSE, FindingKind.ENDPOINT_MISMATCH]
 )
 def test_an_endpoint_that_says_no_to_tools_has_none(kind: FindingKind) -> None:
-    """One plain refusal is proof, and it settles what hangs on calls."""
+    """One refusal of tools proves it, and decides the fields that depend on calls."""
     refused = [attempt("format", outcome=Outcome.FAIL, findings=[kind], formats=[])]
-    found = derive_capabilities(refused, "openai")
+    capabilities = derive_capabilities(refused, "openai")
 
-    assert found["tool_call_format"] == Capability("none", 1, 1, ("format/1",))
-    assert found["schema_level"].value == "none"
-    assert found["reasoning_replay"].value == "none"
-    assert found["tool_choice"].value == []
+    assert capabilities["tool_call_format"] == Capability("none", 1, 1, ("format/1",))
+    assert capabilities["schema_level"].value == "none"
+    assert capabilities["reasoning_replay"].value == "none"
+    assert capabilities["tool_choice"].value == []
 
 
-def test_how_many_turns_agree_stands_beside_the_format() -> None:
-    """Two of three turns came over the wire, and their attempts are the evidence."""
-    attempts = several("format", formats=[["openai"], ["openai"], ["hermes"]])
+def test_the_format_counts_the_turns_that_agree() -> None:
+    """Two of three turns used the wire format, and their attempts are the evidence."""
+    attempts = attempts_with_facts("format", formats=[["openai"], ["openai"], ["hermes"]])
 
     assert field("tool_call_format", attempts) == Capability(
         "openai", 3, 2, ("format/1", "format/2")
@@ -94,9 +94,9 @@ def schema(
     simplified: bool | None = True,
     echo: FindingKind | None = None,
 ) -> Capability:
-    found = () if echo is None else (echo,)
+    findings = () if echo is None else (echo,)
     attempts = [
-        attempt("format", formats=["openai"], findings=found),
+        attempt("format", formats=["openai"], findings=findings),
         attempt("schema_types", fits=types),
         attempt("schema_nested", fits=nested, simplified=simplified),
         attempt("schema_union", fits=union),
@@ -123,21 +123,21 @@ def schema(
     ],
 )
 def test_the_schema_level_is_what_arguments_followed(facts: dict[str, Any], value: str) -> None:
-    """Full schemas, flat ones, strings alone, nothing; and unknown where nobody could tell."""
+    """Full schemas, flat schemas, strings only, none, or unknown without evidence."""
     assert schema(**facts).value == value
 
 
-def test_the_schema_level_counts_every_probe_it_stands_on() -> None:
-    """Its evidence are the attempts of all of them."""
+def test_the_schema_level_counts_every_probe_it_uses() -> None:
+    """Its evidence is the attempts of all of them."""
     assert schema() == Capability(
         "strict_json_schema", 3, 3, ("schema_types/1", "schema_nested/1", "schema_union/1")
     )
 
 
 def test_most_trials_decide_and_a_tie_is_no() -> None:
-    """A capability is claimed only where more trials show it than not."""
-    two = several("parallel_mixed", calls=[2, 1])
-    three = several("parallel_mixed", calls=[2, 1, 3])
+    """A capability needs more trials that show it than trials that do not."""
+    two = attempts_with_facts("parallel_mixed", calls=[2, 1])
+    three = attempts_with_facts("parallel_mixed", calls=[2, 1, 3])
 
     assert field("supports_parallel_tool_use", two) == Capability(
         False, 2, 1, ("parallel_mixed/2",)
@@ -151,10 +151,12 @@ def test_most_trials_decide_and_a_tie_is_no() -> None:
 def test_streaming_is_supported_where_streams_agree(
     streams: list[bool | None], value: bool | None
 ) -> None:
-    """Nothing compared is nothing known."""
-    found = field("supports_streaming_tool_use", several("streaming", streams=streams))
+    """Without a comparison the field is unknown."""
+    capability = field(
+        "supports_streaming_tool_use", attempts_with_facts("streaming", streams=streams)
+    )
 
-    assert found.value is value
+    assert capability.value is value
 
 
 @pytest.mark.parametrize(
@@ -171,10 +173,10 @@ def test_streaming_is_supported_where_streams_agree(
 def test_repair_is_reliable_limited_or_none(
     tries: list[int | None], value: str, agree: int
 ) -> None:
-    """Four in five at once is reliable; ever corrected is limited."""
-    found = field("error_repair", several("error_repair", tries=tries))
+    """Four of five corrected at the first try is reliable; any correction is limited."""
+    capability = field("error_repair", attempts_with_facts("error_repair", tries=tries))
 
-    assert (found.value, found.trials, found.agree) == (value, len(tries), agree)
+    assert (capability.value, capability.trials, capability.agree) == (value, len(tries), agree)
 
 
 TAKEN = {
@@ -209,14 +211,14 @@ TAKEN = {
     ],
 )
 def test_the_branches_prove_the_rule_of_replay(facts: dict[str, Any], value: str) -> None:
-    """Required where dropping is refused, in the turn or also later; rejected where keeping is."""
+    """Required if dropping is refused, in the same or also later turns; rejected if keeping is."""
     assert field("reasoning_replay", [attempt("reasoning_replay", replay=facts)]).value == value
 
 
 def test_the_most_common_rule_of_replay_holds() -> None:
-    """Two against one, with the two as evidence."""
+    """Two trials against one decide, and are the evidence."""
     required = {**TAKEN, "dropped": "replay_missing"}
-    attempts = several("reasoning_replay", replay=[required, TAKEN, required])
+    attempts = attempts_with_facts("reasoning_replay", replay=[required, TAKEN, required])
 
     assert field("reasoning_replay", attempts) == Capability(
         "required_same_turn", 3, 2, ("reasoning_replay/1", "reasoning_replay/3")
@@ -234,8 +236,8 @@ def test_the_most_common_rule_of_replay_holds() -> None:
     ],
 )
 def test_choices_that_work_are_listed(choices: list[dict[str, str]], value: list[str]) -> None:
-    """What is refused, ignored or not carried does not work; half of the time is not either."""
-    assert field("tool_choice", several("tool_choice", choices=choices)).value == value
+    """A choice that is refused, ignored, not carried or works half the time does not work."""
+    assert field("tool_choice", attempts_with_facts("tool_choice", choices=choices)).value == value
 
 
 @pytest.mark.parametrize(
@@ -251,31 +253,31 @@ def test_choices_that_work_are_listed(choices: list[dict[str, str]], value: list
 def test_further_fields_are_the_most_common_answer(
     name: str, probe: str, fact: str, values: list[Any], value: object
 ) -> None:
-    """Each comes from the probe that asks for it, and is unknown without it."""
-    found = field(name, several(probe, **{fact: values}))
+    """Each comes from its own probe, and is unknown without it."""
+    capability = field(name, attempts_with_facts(probe, **{fact: values}))
 
-    assert (found.value, found.trials) == (value, len(values))
+    assert (capability.value, capability.trials) == (value, len(values))
     assert field(name, [attempt(probe)]).value == "unknown"
 
 
-def test_a_capability_is_told_with_its_interval() -> None:
-    """Value, trials, how many agree, how sure that is, and where to look."""
-    shown = Capability(True, 4, 3, ("streaming/1",)).as_json()
+def test_a_capability_has_an_interval_in_json() -> None:
+    """Value, trials, number that agree, interval and evidence."""
+    body = Capability(True, 4, 3, ("streaming/1",)).as_json()
 
-    assert (shown["low"], shown["high"]) == rate_interval(3, 4)
-    assert (shown["value"], shown["trials"], shown["agree"]) == (True, 4, 3)
-    assert shown["evidence"] == ["streaming/1"]
+    assert (body["low"], body["high"]) == rate_interval(3, 4)
+    assert (body["value"], body["trials"], body["agree"]) == (True, 4, 3)
+    assert body["evidence"] == ["streaming/1"]
 
 
 def test_without_trials_there_is_no_interval() -> None:
-    """Nothing is known with no certainty at all."""
-    shown = Capability("unknown").as_json()
+    """The bounds of an unknown capability are null."""
+    body = Capability("unknown").as_json()
 
-    assert (shown["low"], shown["high"], shown["trials"]) == (None, None, 0)
+    assert (body["low"], body["high"], body["trials"]) == (None, None, 0)
 
 
 def test_calls_in_the_text_format_of_an_endpoint_went_well() -> None:
-    """A leak is bad, unless that is how the endpoint always calls; its leak stays counted."""
+    """A leak is bad unless the endpoint always calls that way; the leak stays counted."""
     leaked = Verdict(Metric.PARSE_SUCCESS, good=False, parser="hermes")
     other = Verdict(Metric.PARSE_SUCCESS, good=False, parser="pythonic")
     prose = Verdict(Metric.PARSE_SUCCESS, good=False)

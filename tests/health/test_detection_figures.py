@@ -1,4 +1,4 @@
-"""Short versions of `python -m benchmarks.detection`, and that it simulates this detector."""
+"""Short versions of `python -m benchmarks.detection`; it simulates the same detector."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SIX_HOURLY = alarm_threshold(1460)
 TEN = Setting(10, SIX_HOURLY)
 
 
-def stepped(sums: LogSums, successes: int, baseline: int) -> LogSums:
+def step_once(sums: LogSums, successes: int, baseline: int) -> LogSums:
     reference = Baseline(baseline, 200).reference(per_run=10)
     return step_sums(sums, log_ratios(successes, 10, reference, SIX_HOURLY))
 
@@ -41,10 +41,11 @@ def test_many_replicates_at_once_are_the_detector_run_by_run() -> None:
     runs = Runs(np.random.default_rng(1), 10, 0.1).successes(0.85, (12, 5))
     together, alone = Replicates(TEN, baselines), [QUIET] * 5
 
-    for drawn in runs:
-        together.take(drawn, np.arange(5))
+    for successes in runs:
+        together.add_run(successes, np.arange(5))
         alone = [
-            stepped(s, int(x), int(b)) for s, x, b in zip(alone, drawn, baselines, strict=True)
+            step_once(s, int(x), int(b))
+            for s, x, b in zip(alone, successes, baselines, strict=True)
         ]
 
     with np.errstate(divide="ignore"):
@@ -54,10 +55,10 @@ def test_many_replicates_at_once_are_the_detector_run_by_run() -> None:
 
 
 def test_a_run_of_some_replicates_leaves_the_others() -> None:
-    """Runs that confirm are those of whom they confirm."""
+    """Confirmation runs change only their own replicates."""
     together = Replicates(TEN, np.array([196, 196, 196]))
 
-    together.take(np.array([0]), np.array([1]))
+    together.add_run(np.array([0]), np.array([1]))
 
     assert (together.sums.sum(axis=1) > 0).tolist() == [False, True, False]
 
@@ -71,31 +72,31 @@ def test_a_slot_confirms_and_alarms_as_the_verdicts_say(rate: float) -> None:
 
     for _ in range(150):
         slot = together.slot(np.array([0]), ours, rate)
-        sums, added, alarmed = confirmed(sums, theirs, rate)
+        sums, added, alarmed = play_slot(sums, theirs, rate)
         assert (slot.added, len(slot.raised)) == (added, alarmed)
         with np.errstate(divide="ignore"):
             assert np.log(together.sums[0]) == pytest.approx(sums, abs=1e-9)
 
 
-def confirmed(sums: LogSums, runs: Runs, rate: float) -> tuple[LogSums, int, bool]:
-    """A slot in plain words."""
+def play_slot(sums: LogSums, runs: Runs, rate: float) -> tuple[LogSums, int, bool]:
+    """One slot, without numpy."""
     for added in range(CONFIRMATIONS + 1):
-        sums = stepped(sums, int(runs.successes(rate, 1)[0]), 196)
-        said = judge_sums(sums, SIX_HOURLY)
-        if said is Verdict.ALARM:
+        sums = step_once(sums, int(runs.successes(rate, 1)[0]), 196)
+        verdict = judge_sums(sums, SIX_HOURLY)
+        if verdict is Verdict.ALARM:
             return QUIET, added, True
-        if said is Verdict.OK:
+        if verdict is Verdict.OK:
             return sums, added, False
     return sums, CONFIRMATIONS, False
 
 
 @pytest.mark.parametrize(("rho", "excess"), [(0.0, 1.0), (0.1, 1.9), (0.3, 3.7)])
-def test_drawn_trials_hang_together_as_asked(rho: float, excess: float) -> None:
+def test_drawn_trials_have_the_requested_correlation(rho: float, excess: float) -> None:
     """The variance of a run is that of independent trials times 1 + (n - 1) rho."""
-    drawn = Runs(np.random.default_rng(3), 10, rho).successes(0.9, 100_000)
+    successes = Runs(np.random.default_rng(3), 10, rho).successes(0.9, 100_000)
 
-    assert drawn.mean() == pytest.approx(9, abs=0.02)
-    assert drawn.var() / (10 * 0.9 * 0.1) == pytest.approx(excess, rel=0.03)
+    assert successes.mean() == pytest.approx(9, abs=0.02)
+    assert successes.var() / (10 * 0.9 * 0.1) == pytest.approx(excess, rel=0.03)
 
 
 @pytest.mark.parametrize("trials", [5, 10, 20])
@@ -108,7 +109,7 @@ def test_drops_are_found_as_fast_as_published(trials: int) -> None:
 
 
 def test_other_settings_find_drops_as_fast_as_published() -> None:
-    """Independent trials, no confirming runs (total failure takes two), hourly runs."""
+    """Independent trials, no confirmation runs (total failure takes two), hourly runs."""
     table = delays.other_drops()
 
     assert len(table.rows) == 10
@@ -118,21 +119,21 @@ def test_other_settings_find_drops_as_fast_as_published() -> None:
 @pytest.mark.parametrize(("rate", "added"), [(0.98, 0.7), (0.95, 1.2), (0.9, 2.1)])
 def test_false_alarms_are_as_rare_as_published(rate: float, added: float) -> None:
     """One seed of four: below the limit, not silent, and with as many added runs."""
-    found = cell(10, 0.1, rate, seed=101)
+    measured = cell(10, 0.1, rate, seed=101)
 
-    assert 0 < found.per_year <= published.MOST_ALARMS
-    assert found.added_percent == pytest.approx(added, rel=0.25)
+    assert 0 < measured.per_year <= published.MAX_ALARMS
+    assert measured.added_percent == pytest.approx(added, rel=0.25)
 
 
 def test_a_perfect_endpoint_never_raises_an_alarm() -> None:
-    """Where nothing fails there is nothing to find, nor to confirm."""
-    found = quiet_year(Runs(np.random.default_rng(101), 10, 0.1), 1.0, 20)
+    """Without failures there are no alarms and no confirmation runs."""
+    quiet = quiet_year(Runs(np.random.default_rng(101), 10, 0.1), 1.0, 20)
 
-    assert (found.alarms.sum(), found.added) == (0, 0)
+    assert (quiet.alarms.sum(), quiet.added) == (0, 0)
 
 
-def test_a_healthy_fleet_is_left_alone() -> None:
-    """At most half an alarm a profile and year, where a plain threshold raises hundreds."""
+def test_a_healthy_fleet_raises_few_alarms() -> None:
+    """At most half an alarm per profile per year, where a plain threshold raises hundreds."""
     table = fleet.healthy_fleet()
 
     assert table.failures == 0, table.text()
@@ -144,13 +145,13 @@ def test_a_healthy_fleet_is_left_alone() -> None:
 def test_the_fallback_is_entered_as_seldom_as_published(name: str) -> None:
     """The recommended rule, within a quarter, on a quarter of the years."""
     rates = truth(name)
-    found = stay(rates, year(rates, Rule.RECOMMENDED, replicates=150))
+    measured = stay(rates, year(rates, Rule.RECOMMENDED, replicates=150))
 
-    assert is_near(found, published.RECOVERY[name][-1]), found
+    assert is_near(measured, published.RECOVERY[name][-1]), measured
 
 
 def test_the_fallback_is_left_soon_after_recovery() -> None:
-    """Half have left two slots after ten bad days, nine in ten after four, within one."""
+    """Half recover two slots after ten bad days and nine in ten after four, give or take one."""
     rates = truth("0.50 for ten days")[:300]
     stays = year(rates, Rule.RECOMMENDED, replicates=150)
 
@@ -161,7 +162,7 @@ def test_the_fallback_is_left_soon_after_recovery() -> None:
 
 
 def test_the_warning_of_the_simulation_is_that_of_the_detector() -> None:
-    """Both confirm from the same evidence on."""
+    """Both start confirmation runs at the same evidence."""
     below, above = ((log(WARN * share),) * 4 for share in (0.999, 1.001))
 
     assert judge_sums(below, SIX_HOURLY) is Verdict.OK
@@ -170,12 +171,12 @@ def test_the_warning_of_the_simulation_is_that_of_the_detector() -> None:
 
 
 def test_the_picture_in_the_documents_is_that_of_the_simulation() -> None:
-    """It tells of a warning, of runs that confirm, and of an alarm; one bad run was none."""
-    told = story.play_story()
+    """It has a warning, confirmation runs and an alarm; one bad run before raised nothing."""
+    runs = story.play_story()
 
-    first = next(number for number, run in enumerate(told) if run.is_degraded)
-    assert {run.verdict for run in told[:first]} == {Verdict.OK}
-    assert min(run.rate for run in told[:first]) == 0.5
-    assert told[-1].verdict is Verdict.ALARM
-    assert any(run.confirms for run in told)
-    assert figure.FILE.read_text(encoding="utf-8") == figure.draw_figure(told)
+    first = next(number for number, run in enumerate(runs) if run.is_degraded)
+    assert {run.verdict for run in runs[:first]} == {Verdict.OK}
+    assert min(run.rate for run in runs[:first]) == 0.5
+    assert runs[-1].verdict is Verdict.ALARM
+    assert any(run.confirms for run in runs)
+    assert figure.FILE.read_text(encoding="utf-8") == figure.draw_figure(runs)

@@ -12,7 +12,7 @@ from health.detector import (
     QUIET,
     WARN,
     Baseline,
-    Known,
+    BaselineState,
     Lane,
     LogSums,
     Verdict,
@@ -25,7 +25,7 @@ from health.detector import (
     recovery_ratio,
     step_sums,
 )
-from health.power import log_ways
+from health.power import log_binomial
 
 SIX_HOURLY = alarm_threshold(1460)
 RATES = st.floats(0.02, 0.995)
@@ -38,7 +38,7 @@ def reference(successes: int, trials: int = 200) -> float:
     return Baseline(successes, trials).reference(per_run=10)
 
 
-def after(runs: list[tuple[int, int]], p_ref: float, lane: Lane = PROBE) -> LogSums:
+def sums_after(runs: list[tuple[int, int]], p_ref: float, lane: Lane = PROBE) -> LogSums:
     sums = QUIET
     for successes, trials in runs:
         sums = step_sums(sums, log_ratios(successes, trials, p_ref, SIX_HOURLY, lane=lane))
@@ -50,8 +50,8 @@ def after(runs: list[tuple[int, int]], p_ref: float, lane: Lane = PROBE) -> LogS
     [(365, 8.539), (1460, 9.925249), (8760, 11.717), (365 * 288, 14.202)],
     ids=["daily", "six-hourly", "hourly", "live"],
 )
-def test_the_threshold_follows_from_how_often_one_looks(runs_per_year: int, log_a: float) -> None:
-    """Half a false alarm a profile and year, over seven metrics."""
+def test_the_threshold_follows_from_the_runs_per_year(runs_per_year: int, log_a: float) -> None:
+    """Half a false alarm per profile per year, over seven metrics."""
     assert alarm_threshold(runs_per_year) == pytest.approx(log_a, abs=5e-4)
 
 
@@ -59,7 +59,7 @@ def test_the_threshold_follows_from_how_often_one_looks(runs_per_year: int, log_
     ("successes", "p_ref"), [(200, 0.987261), (196, 0.955378), (190, 0.916449), (180, 0.857124)]
 )
 def test_a_baseline_gives_the_golden_reference(successes: int, p_ref: float) -> None:
-    """Low in its interval, and wider than independent trials would make it."""
+    """Low in its interval, and lower than for independent trials."""
     assert reference(successes) == pytest.approx(p_ref, abs=2e-6)
 
 
@@ -73,13 +73,11 @@ def test_a_baseline_gives_the_golden_reference(successes: int, p_ref: float) -> 
     ],
     ids=["ten less", "twenty less", "half", "a tenth"],
 )
-def test_a_run_speaks_for_an_alternative_as_much_as_the_golden_vector(
-    number: int, golden: tuple[float, ...]
-) -> None:
+def test_log_ratios_match_the_golden_vector(number: int, golden: tuple[float, ...]) -> None:
     """For 10, 9, 8, 7, 5 and 0 of ten; the last two alternatives reach the cap."""
-    found = [log_ratios(x, 10, reference(196), SIX_HOURLY)[number] for x in (10, 9, 8, 7, 5, 0)]
+    ratios = [log_ratios(x, 10, reference(196), SIX_HOURLY)[number] for x in (10, 9, 8, 7, 5, 0)]
 
-    assert found == pytest.approx(golden, abs=2e-4)
+    assert ratios == pytest.approx(golden, abs=2e-4)
 
 
 @pytest.mark.parametrize(
@@ -105,19 +103,19 @@ def test_the_evidence_follows_the_golden_vector(
 ) -> None:
     """Run by run; the alarm comes with the first value beyond the threshold."""
     p_ref = reference(successes)
-    sums = [after([(x, 10) for x in runs[: k + 1]], p_ref) for k in range(len(runs))]
+    sums = [sums_after([(x, 10) for x in runs[: k + 1]], p_ref) for k in range(len(runs))]
 
     assert [log_mean(each) for each in sums] == pytest.approx(golden, abs=2e-4)
     alarms = [judge_sums(each, SIX_HOURLY) is Verdict.ALARM for each in sums]
     assert alarms == [value >= 9.9253 for value in golden]
 
 
-def test_a_run_speaks_for_recovery_as_much_as_the_golden_vector() -> None:
+def test_recovery_ratios_match_the_golden_vector() -> None:
     """Seven clean runs are proof enough, six are not."""
-    found = [recovery_ratio(x, 10, reference(196)) for x in (10, 9, 8, 7, 5, 0)]
+    ratios = [recovery_ratio(x, 10, reference(196)) for x in (10, 9, 8, 7, 5, 0)]
 
-    assert found == pytest.approx((0.7524, -0.4760, -1.0277, -1.4054, -1.9583, -3.0045), abs=2e-4)
-    assert 6 * found[0] < log(100) <= 7 * found[0]
+    assert ratios == pytest.approx((0.7524, -0.4760, -1.0277, -1.4054, -1.9583, -3.0045), abs=2e-4)
+    assert 6 * ratios[0] < log(100) <= 7 * ratios[0]
 
 
 @given(
@@ -126,12 +124,12 @@ def test_a_run_speaks_for_recovery_as_much_as_the_golden_vector() -> None:
 def test_fewer_successes_never_lower_the_evidence(
     runs: list[tuple[int, int]], which: int, p_ref: float, lane: Lane
 ) -> None:
-    """Whatever came before and after, also among runs of unequal size."""
+    """Whatever the runs before and after, also among runs of unequal size."""
     successes, trials = runs[which % len(runs)]
     worse = [*runs]
     worse[which % len(runs)] = (max(successes - 1, 0), trials)
 
-    before, now = log_mean(after(runs, p_ref, lane)), log_mean(after(worse, p_ref, lane))
+    before, now = log_mean(sums_after(runs, p_ref, lane)), log_mean(sums_after(worse, p_ref, lane))
 
     assert now >= before - 1e-9
 
@@ -141,7 +139,7 @@ def test_fewer_successes_never_lower_the_evidence(
 def test_one_run_never_raises_the_alarm_from_quiet(
     run: tuple[int, int], p_ref: float, log_threshold: float, lane: Lane
 ) -> None:
-    """However bad it is: a blip is not a degradation."""
+    """However bad it is, one run is no degradation."""
     ratios = log_ratios(*run, p_ref, log_threshold, lane=lane)
 
     assert judge_sums(step_sums(QUIET, ratios), log_threshold) is not Verdict.ALARM
@@ -149,7 +147,7 @@ def test_one_run_never_raises_the_alarm_from_quiet(
 
 @given(log_threshold=THRESHOLDS, p_ref=st.floats(0.9, 0.99))
 def test_two_runs_at_the_cap_do(log_threshold: float, p_ref: float) -> None:
-    """Total failure is found with the second run."""
+    """Total failure is detected with the second run."""
     capped = log_ratios(0, 40, p_ref, log_threshold)
     assert max(capped) == (log_threshold + log(4)) / 2
 
@@ -161,7 +159,7 @@ def test_two_runs_at_the_cap_do(log_threshold: float, p_ref: float) -> None:
 def test_a_healthy_run_multiplies_the_sums_by_one_on_average_at_most(
     trials: int, rho: float
 ) -> None:
-    """What the mean time to a false alarm rests on; summed exactly over all outcomes."""
+    """The bound behind the mean time to a false alarm, summed exactly over all outcomes."""
     largest = 0.0
     for successes in range(100, 201, 5):
         p_ref = Baseline(successes, 200).reference(per_run=trials)
@@ -174,8 +172,8 @@ def test_a_healthy_run_multiplies_the_sums_by_one_on_average_at_most(
     assert largest > 0.1
 
 
-def test_trials_that_hang_together_more_than_assumed_are_too_much() -> None:
-    """The sums above would notice a broken promise: with a true rho of 0.3 it does not hold."""
+def test_a_higher_correlation_than_assumed_breaks_the_bound() -> None:
+    """The sums above would notice a broken bound: with a true rho of 0.3 it does not hold."""
     p_ref = reference(190)
     ratios = [log_ratios(x, 10, p_ref, SIX_HOURLY) for x in range(11)]
 
@@ -187,9 +185,9 @@ def distribution(rate: float, trials: int, rho: float) -> list[float]:
         chances = [x * log(rate) + (trials - x) * log(1 - rate) for x in range(trials + 1)]
     else:
         chances = [log_likelihood(x, trials, rate, rho) for x in range(trials + 1)]
-    found = [exp(log_ways(trials, x) + chance) for x, chance in enumerate(chances)]
-    assert sum(found) == pytest.approx(1, abs=1e-9)
-    return found
+    probabilities = [exp(log_binomial(trials, x) + chance) for x, chance in enumerate(chances)]
+    assert sum(probabilities) == pytest.approx(1, abs=1e-9)
+    return probabilities
 
 
 def expectations(chances: list[float], ratios: list[LogSums]) -> list[float]:
@@ -199,19 +197,19 @@ def expectations(chances: list[float], ratios: list[LogSums]) -> list[float]:
     ]
 
 
-def test_a_run_without_trials_speaks_for_nothing() -> None:
-    """Its ratios are one, so it must not be counted: the sums grow by the look alone."""
+def test_a_run_without_trials_has_ratios_of_one() -> None:
+    """It must not be counted, because the sums would still grow."""
     assert log_ratios(0, 0, 0.95, SIX_HOURLY) == (0, 0, 0, 0)
 
 
-def test_quiet_sums_say_nothing() -> None:
+def test_quiet_sums_are_no_warning() -> None:
     """No evidence is minus infinity and no warning."""
     assert log_mean(QUIET) == -inf
     assert judge_sums(QUIET, SIX_HOURLY) is Verdict.OK
 
 
 @pytest.mark.parametrize(
-    ("log_m", "said"),
+    ("log_m", "verdict"),
     [
         (log(WARN) - 0.001, Verdict.OK),
         (log(WARN), Verdict.WARN),
@@ -220,30 +218,30 @@ def test_quiet_sums_say_nothing() -> None:
     ],
     ids=["below warn", "warn", "below alarm", "alarm"],
 )
-def test_equality_counts(log_m: float, said: Verdict) -> None:
-    """Both thresholds belong to what they announce."""
-    assert judge_sums((log_m,) * 4, SIX_HOURLY) is said
+def test_equality_counts(log_m: float, verdict: Verdict) -> None:
+    """A sum at a threshold has reached it."""
+    assert judge_sums((log_m,) * 4, SIX_HOURLY) is verdict
 
 
 @pytest.mark.parametrize(
-    ("trials", "runs", "known"),
+    ("trials", "runs", "baseline_state"),
     [
-        (29, 20, Known.NONE),
-        (30, 1, Known.PROVISIONAL),
-        (200, 19, Known.PROVISIONAL),
-        (199, 20, Known.PROVISIONAL),
-        (200, 20, Known.FROZEN),
+        (29, 20, BaselineState.NONE),
+        (30, 1, BaselineState.PROVISIONAL),
+        (200, 19, BaselineState.PROVISIONAL),
+        (199, 20, BaselineState.PROVISIONAL),
+        (200, 20, BaselineState.FROZEN),
     ],
 )
-def test_a_baseline_is_final_with_trials_and_runs_enough(
-    trials: int, runs: int, known: Known
+def test_a_baseline_is_frozen_with_enough_trials_and_runs(
+    trials: int, runs: int, baseline_state: BaselineState
 ) -> None:
     """Two hundred trials of one bad minute are no baseline."""
-    assert Baseline(trials, trials, runs).known() is known
+    assert Baseline(trials, trials, runs).known() is baseline_state
 
 
 def test_alternatives_stay_possible() -> None:
-    """None below one in a hundred, however low the reference."""
+    """No alternative is below 0.01, however low the reference."""
     assert alternatives(0.05) == (0.01, 0.01, 0.025, 0.01)
     assert alternatives(0.9) == pytest.approx((0.8, 0.7, 0.45, 0.09))
     assert alternatives(0.99, LIVE) == pytest.approx((0.97, 0.94, 0.79, 0.495))
@@ -256,16 +254,16 @@ def test_a_reference_is_never_at_the_ends(successes: int, lane: Lane) -> None:
 
 
 def test_no_reference_is_above_the_highest_of_its_lane() -> None:
-    """However long nothing fails: probes cannot tell 99 % from all, live traffic 99.5 %."""
+    """Probes cannot tell 99 % from 100 %, live traffic not 99.5 %."""
     perfect = Baseline(10**6, 10**6, 10**4)
 
     assert perfect.reference(PROBE) == 0.99
     assert perfect.reference(LIVE) == 0.995
 
 
-def test_trials_that_hang_together_count_for_less() -> None:
-    """The same successes in fewer, larger runs are less sure: the reference is lower."""
-    found = [Baseline(190, 200).reference(per_run=n) for n in (1, 5, 10, 20)]
+def test_correlated_trials_count_for_less() -> None:
+    """The same successes in fewer, larger runs give a lower reference."""
+    references = [Baseline(190, 200).reference(per_run=n) for n in (1, 5, 10, 20)]
 
-    assert found == sorted(found, reverse=True)
-    assert len(set(found)) == 4
+    assert references == sorted(references, reverse=True)
+    assert len(set(references)) == 4

@@ -8,18 +8,18 @@ from probes.messages import Usage
 from probes.outcomes import Attempt, Evidence, Outcome
 
 
-def test_latencies_are_of_answers_that_came() -> None:
-    """A time that was measured, never one in between; what never answered is not fast."""
+def test_latencies_cover_answers_only() -> None:
+    """Percentiles are measured values, and attempts without an answer do not count."""
     times = [*range(100, 2100, 100), None]
     attempts = [_attempt(latency_ms=time) for time in times]
 
-    found = measure_effort([*attempts, _attempt(outcome=Outcome.VOID, latency_ms=60_000)])
+    effort = measure_effort([*attempts, _attempt(outcome=Outcome.VOID, latency_ms=60_000)])
 
-    assert (found.latency_p50_ms, found.latency_p95_ms) == (1000, 1900)
+    assert (effort.latency_p50_ms, effort.latency_p95_ms) == (1000, 1900)
 
 
-def test_what_did_not_pass_is_lost() -> None:
-    """Tokens and time of failures and of void attempts, also where only one of them is told."""
+def test_tokens_and_time_of_failures_are_lost() -> None:
+    """Failed and void attempts count, also where only one kind of token is reported."""
     attempts = [
         _attempt(latency_ms=10, usage=Usage(input_tokens=1000, output_tokens=1000)),
         _attempt(Outcome.FAIL, latency_ms=300, usage=Usage(input_tokens=7, output_tokens=5)),
@@ -27,13 +27,13 @@ def test_what_did_not_pass_is_lost() -> None:
         _attempt(Outcome.VOID),
     ]
 
-    found = measure_effort(attempts)
+    effort = measure_effort(attempts)
 
-    assert (found.lost_tokens, found.lost_ms) == (15, 2300)
+    assert (effort.lost_tokens, effort.lost_ms) == (15, 2300)
 
 
 def test_a_run_without_an_answer_has_no_latency() -> None:
-    """No data is not nought."""
+    """No data is not zero."""
     assert measure_effort([]) == Effort(None, None, 0, 0)
 
 

@@ -1,4 +1,4 @@
-"""The conditions of a stage: each can be met, missed, open, or without data."""
+"""Gate conditions: each can be met, not met, inconclusive, or without data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from health import translation
-from health.detector import LIVE, PROBE, Baseline, Known
+from health.detector import LIVE, PROBE, Baseline, BaselineState
 from health.gates import (
     DEFAULTS,
     PROMOTION_STAGES,
@@ -41,7 +41,7 @@ GATE = Gate(
     full_runs=1,
     trials=50,
     rates={PARSE: 0.9},
-    baseline=Known.FROZEN,
+    baseline=BaselineState.FROZEN,
     age=timedelta(hours=24),
     live_trials=100,
     live_wanted=True,
@@ -55,7 +55,7 @@ GOOD = GateFacts(
     runs=(7, 9),
     full_runs=(7,),
     figures={PARSE: TrialCounts(200, 2, 20)},
-    baseline=Known.FROZEN,
+    baseline=BaselineState.FROZEN,
     live={SCHEMA: TrialCounts(1000, 10, 20)},
     tool_call_format="openai",
 )
@@ -76,8 +76,8 @@ CASES: list[tuple[str, ConditionState, dict[str, Any], str]] = [
     ("trials", NOT_MET, {"figures": {PARSE: TrialCounts(49, 0, 5)}}, "49 trials"),
     ("trials", NO_DATA, {"figures": {}}, "0 trials"),
     ("baseline", MET, {}, "for good what is normal"),
-    ("baseline", NOT_MET, {"baseline": Known.PROVISIONAL}, "20 runs and 200 trials"),
-    ("baseline", NO_DATA, {"baseline": Known.NONE}, "Too few"),
+    ("baseline", NOT_MET, {"baseline": BaselineState.PROVISIONAL}, "20 runs and 200 trials"),
+    ("baseline", NO_DATA, {"baseline": BaselineState.NONE}, "Too few"),
     ("rate.parse_success", MET, {}, "198 of 200 trials went well. Their rate is at least 97.0%"),
     (
         "rate.parse_success",
@@ -98,54 +98,56 @@ CASES: list[tuple[str, ConditionState, dict[str, Any], str]] = [
     ("live.schema_failure", OPEN, {"live": {SCHEMA: TrialCounts(99, 0, 5)}}, "wanted: 100"),
     ("live.schema_failure", NO_DATA, {"live": {}}, "0 trials at this stage; wanted: 100"),
     ("budget", MET, {}, "is not spent"),
-    ("budget", NOT_MET, {"is_spent_out": True}, "is spent for today"),
+    ("budget", NOT_MET, {"is_budget_spent": True}, "is spent for today"),
 ]
 
 
-def judged(key: str, facts: GateFacts, gates: Gates = GATES) -> GateCondition:
-    return {each.key: each for each in evaluate_gates(gates, facts).conditions}[key]
+def evaluate_condition(key: str, facts: GateFacts, gates: Gates = GATES) -> GateCondition:
+    return {condition.key: condition for condition in evaluate_gates(gates, facts).conditions}[key]
 
 
-@pytest.mark.parametrize(("key", "state", "over", "words"), CASES)
-def test_every_condition_says_what_it_found(
-    key: str, state: ConditionState, over: dict[str, Any], words: str
+@pytest.mark.parametrize(("key", "state", "over", "text"), CASES)
+def test_every_condition_has_a_state_and_a_sentence(
+    key: str, state: ConditionState, over: dict[str, Any], text: str
 ) -> None:
-    """A state, a sentence with figures, the figure itself, and where to look."""
-    found = judged(key, replace(GOOD, **over))
+    """A state, a sentence with figures, the figure itself, and its evidence."""
+    condition = evaluate_condition(key, replace(GOOD, **over))
 
-    assert (found.state, words in found.words) == (state, True), found.words
-    assert found.as_json()["state"] == state.value
+    assert (condition.state, text in condition.text) == (state, True), condition.text
+    assert condition.as_json()["state"] == state.value
 
 
-def test_a_profile_that_meets_everything_may_ask() -> None:
-    """One miss is a no; what is not known yet is a pause; at the top there is nothing to ask."""
-    standing = evaluate_gates(GATES, GOOD, version=4)
-    assert (standing.next, standing.version) == ("write", 4)
-    assert (standing.may_be_asked, standing.paused, standing.missing) == (True, False, ())
+def test_a_profile_that_meets_every_condition_can_be_promoted() -> None:
+    """A failed condition blocks, missing data pauses, and the top stage has no conditions."""
+    result = evaluate_gates(GATES, GOOD, version=4)
+    assert (result.next, result.version) == ("write", 4)
+    assert (result.is_met, result.paused, result.missing) == (True, False, ())
 
     waiting = evaluate_gates(GATES, replace(GOOD, live={}))
     missed = evaluate_gates(GATES, replace(GOOD, live={}, incidents=(4,)))
-    assert (waiting.may_be_asked, waiting.paused) == (False, True)
-    assert (missed.may_be_asked, missed.paused) == (False, False)
-    assert [each.key for each in missed.missing] == ["incidents", "live.schema_failure"]
+    assert (waiting.is_met, waiting.paused) == (False, True)
+    assert (missed.is_met, missed.paused) == (False, False)
+    assert [condition.key for condition in missed.missing] == ["incidents", "live.schema_failure"]
     assert missed.missing[0].evidence == ("incident", 4)
     top = evaluate_gates(GATES, replace(GOOD, stage="full"))
-    assert (top.next, top.conditions, top.may_be_asked) == (None, (), False)
+    assert (top.next, top.conditions, top.is_met) == (None, (), False)
 
 
-def test_what_is_not_asked_for_is_no_condition() -> None:
-    """And live traffic counts only where there is enough of it, unless it is wanted."""
-    bare = Gates(dict.fromkeys(PROMOTION_STAGES, Gate(runs=0, full_runs=0, baseline=Known.NONE)))
-    assert [each.key for each in evaluate_gates(bare, GOOD).conditions] == [
+def test_a_requirement_of_zero_is_no_condition() -> None:
+    """Live traffic counts only with enough trials, unless it is required."""
+    bare = Gates(
+        dict.fromkeys(PROMOTION_STAGES, Gate(runs=0, full_runs=0, baseline=BaselineState.NONE))
+    )
+    assert [condition.key for condition in evaluate_gates(bare, GOOD).conditions] == [
         "format",
         "fresh",
         "incidents",
         "budget",
     ]
     modest = Gates(dict.fromkeys(PROMOTION_STAGES, replace(GATE, live_wanted=False)))
-    assert judged("live.schema_failure", replace(GOOD, live={}), modest).state is MET
+    assert evaluate_condition("live.schema_failure", replace(GOOD, live={}), modest).state is MET
     bad = replace(GOOD, live={SCHEMA: TrialCounts(100, 50, 5)})
-    assert judged("live.schema_failure", bad, modest).state is NOT_MET
+    assert evaluate_condition("live.schema_failure", bad, modest).state is NOT_MET
 
 
 @given(
@@ -158,36 +160,36 @@ def test_what_is_not_asked_for_is_no_condition() -> None:
 def test_more_failures_never_turn_a_condition_to_met(
     runs: int, per_run: int, share: float, more: int, bar: float
 ) -> None:
-    """Neither in place of successes nor on top of them."""
+    """Neither instead of successes nor on top of them."""
     trials = runs * per_run
     failures = int(share * trials)
     gate = Gates(dict.fromkeys(PROMOTION_STAGES, replace(GATE, rates={PARSE: bar})))
     before = replace(GOOD, figures={PARSE: TrialCounts(trials, failures, runs)})
-    if judged("rate.parse_success", before, gate).state is MET:
+    if evaluate_condition("rate.parse_success", before, gate).state is MET:
         return
     for worse in (
         TrialCounts(trials, min(failures + more, trials), runs),
         TrialCounts(trials + more, failures + more, runs),
     ):
         after = replace(GOOD, figures={PARSE: worse})
-        assert judged("rate.parse_success", after, gate).state is not MET
+        assert evaluate_condition("rate.parse_success", after, gate).state is not MET
         for low, high in (success_bounds(worse, PROBE), success_bounds(worse, LIVE)):
             assert 0 <= low <= high <= 1
 
 
-def test_the_lower_end_is_what_the_detector_would_take_for_normal() -> None:
+def test_the_lower_bound_is_the_reference_of_the_detector() -> None:
     """p_ref, by the detector's own formula."""
-    found = TrialCounts(200, 4, 20)
+    counts = TrialCounts(200, 4, 20)
 
-    assert success_bounds(found, PROBE)[0] == Baseline(196, 200, 20).reference(PROBE)
-    assert reference_rate(found, PROBE) == Baseline(196, 200, 20).reference(PROBE)
+    assert success_bounds(counts, PROBE)[0] == Baseline(196, 200, 20).reference(PROBE)
+    assert reference_rate(counts, PROBE) == Baseline(196, 200, 20).reference(PROBE)
 
 
 @pytest.mark.parametrize(("failures", "bar"), [(10, 0.92), (14, 0.95)])
-def test_as_many_more_trials_as_it_says_would_settle_it(failures: int, bar: float) -> None:
-    """If they go like those before; far fewer would not."""
-    found = TrialCounts(200, failures, 20)
-    more = trials_to_settle(found, bar, PROBE)
+def test_the_suggested_number_of_trials_settles_it(failures: int, bar: float) -> None:
+    """If the rate stays the same; far fewer would not."""
+    counts = TrialCounts(200, failures, 20)
+    more = trials_to_settle(counts, bar, PROBE)
     assert more
 
     def is_settled(extra: int) -> bool:
@@ -200,17 +202,17 @@ def test_as_many_more_trials_as_it_says_would_settle_it(failures: int, bar: floa
     assert not is_settled(more // 3)
 
 
-def test_the_default_gates_ask_for_ever_more() -> None:
-    """Nobody gets further by less; and what is written down is read back as it was."""
-    steps = [DEFAULTS.of[stage] for stage in PROMOTION_STAGES]
+def test_the_default_gates_get_stricter_with_each_stage() -> None:
+    """Their JSON reads back as the same gates."""
+    steps = [DEFAULTS.by_stage[stage] for stage in PROMOTION_STAGES]
     for easier, harder in pairwise(steps):
         assert harder.runs > easier.runs
         assert harder.trials > easier.trials
         assert harder.age > easier.age
         assert all(harder.rates[metric] > rate for metric, rate in easier.rates.items())
     assert (steps[0].baseline, steps[1].baseline) == (
-        Known.PROVISIONAL,
-        Known.FROZEN,
+        BaselineState.PROVISIONAL,
+        BaselineState.FROZEN,
     )
     assert gates_from_json(DEFAULTS.as_json()) == DEFAULTS
     assert find_gate_errors(DEFAULTS.as_json()) == []
@@ -232,32 +234,34 @@ def test_the_default_gates_ask_for_ever_more() -> None:
         ({"luck": 1}, "write.luck"),
     ],
 )
-def test_gates_that_make_no_sense_are_told_where(over: dict[str, Any], path: str) -> None:
-    """By the path of the value, with a sentence; a hole in the table is a mistake too."""
+def test_invalid_gates_are_reported_by_path(over: dict[str, Any], path: str) -> None:
+    """Each error has a path and a sentence; a missing condition is an error too."""
     body = DEFAULTS.as_json()
 
-    found = find_gate_errors({**body, "write": {**body["write"], **over}})
+    errors = find_gate_errors({**body, "write": {**body["write"], **over}})
 
-    assert [where for where, _ in found] == [path]
-    assert all(why.endswith(".") for _, why in found)
-    assert [where for where, _ in find_gate_errors({**body, "write": None, "top": {}})] == [
+    assert [at for at, _ in errors] == [path]
+    assert all(message.endswith(".") for _, message in errors)
+    assert [at for at, _ in find_gate_errors({**body, "write": None, "top": {}})] == [
         "top",
         "write",
     ]
     assert find_gate_errors([]) == [("", "Gates are an object with one entry for each stage.")]
-    assert "write.runs" in [where for where, _ in find_gate_errors({**body, "write": {}})]
+    assert "write.runs" in [at for at, _ in find_gate_errors({**body, "write": {}})]
 
 
-def test_a_condition_is_told_in_the_reader_s_language() -> None:
-    """When it is shown, not when it was judged; what is stored is English."""
+def test_a_condition_is_translated_when_displayed() -> None:
+    """Not when it was evaluated; stored text is English."""
     conditions = evaluate_gates(GATES, replace(GOOD, runs=(7,))).conditions
     translation.set_language(
         translation.Language(one=str.upper, many=lambda one, many, count: one.upper())
     )
     try:
-        shouted = [each.words for each in conditions if each.key in {"fresh", "baseline"}]
+        shouted = [
+            condition.text for condition in conditions if condition.key in {"fresh", "baseline"}
+        ]
         with translation.in_english():
-            stored = [each.words for each in conditions if each.key == "runs"]
+            stored = [condition.text for condition in conditions if condition.key == "runs"]
     finally:
         translation.set_language(translation.ENGLISH)
 

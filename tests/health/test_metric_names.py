@@ -1,4 +1,4 @@
-"""What a degradation is called."""
+"""Names of metrics and headlines of degradations."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from probes.outcomes import Metric
     ],
     ids=str,
 )
-def test_a_headline_says_the_finding_the_way_the_metric_is_shown(
+def test_a_headline_follows_the_direction_of_its_metric(
     metric: Metric, normal: float | None, now: float, expected: str
 ) -> None:
-    """Success rates fall, failures rise; without a baseline nothing is claimed about before."""
+    """Success rates fall, failure rates rise; without a baseline there is no value before."""
     assert degradation_headline(metric, normal, now) == expected
 
 
 def test_every_metric_has_a_name_of_its_own() -> None:
-    """Titles that are alike would be taken for each other."""
+    """No two metrics share a name."""
     assert set(NAMES) == set(Metric)
     assert len(set(NAMES.values())) == len(Metric)

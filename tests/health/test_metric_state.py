@@ -1,4 +1,4 @@
-"""One metric: how its baseline settles, and how an alarm is left."""
+"""One metric: how its baseline freezes, and how an alarm ends."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from math import log
 
 import pytest
 
-from health.detector import PROBE, RECOVERED, Baseline, Known
+from health.detector import PROBE, RECOVERY_ODDS, Baseline, BaselineState
 from health.metric_state import Alarm
 from health.severity import Severity
 from health.watch import ChangeKind, MetricCount, accept_baseline, release_alarm
@@ -29,51 +29,51 @@ from tests.health.watch_story import (
 SOON = timedelta(hours=1.5)
 
 
-def left(story: Story, *, most: int = 200) -> list[str]:
-    """Good runs until the alarm is over; what changed meanwhile."""
-    found: list[str] = []
-    for _ in range(most):
-        found += kinds(story.run(GOOD, after=SOON))
+def run_until_recovered(story: Story, *, max_runs: int = 200) -> list[str]:
+    """Run good runs until the alarm ends, and return the changes."""
+    changes: list[str] = []
+    for _ in range(max_runs):
+        changes += kinds(story.run(GOOD, after=SOON))
         if story.severity is None:
             break
-    return found
+    return changes
 
 
 @pytest.mark.parametrize(
-    ("runs", "trials", "known"),
+    ("runs", "trials", "baseline_state"),
     [
-        (1, 29, Known.NONE),
-        (1, 30, Known.PROVISIONAL),
-        (19, 40, Known.PROVISIONAL),
-        (20, 9, Known.PROVISIONAL),
-        (20, 10, Known.FROZEN),
+        (1, 29, BaselineState.NONE),
+        (1, 30, BaselineState.PROVISIONAL),
+        (19, 40, BaselineState.PROVISIONAL),
+        (20, 9, BaselineState.PROVISIONAL),
+        (20, 10, BaselineState.FROZEN),
     ],
 )
-def test_a_baseline_is_of_use_at_30_trials_and_frozen_at_200_over_20_runs(
-    runs: int, trials: int, known: Known
+def test_a_baseline_is_provisional_at_30_trials_and_frozen_at_200_over_20_runs(
+    runs: int, trials: int, baseline_state: BaselineState
 ) -> None:
-    """Many trials of few runs do not freeze it, nor many runs of few trials."""
+    """Neither many trials of few runs nor many runs of few trials freeze it."""
     story = Story()
     story.runs(runs, MetricCount(trials, 0))
 
-    assert story.gauge.known(PROBE) is known
-    assert (story.gauge.judged_by(PROBE) is None) == (known is Known.NONE)
+    assert story.gauge.known(PROBE) is baseline_state
+    assert (story.gauge.current_reference(PROBE) is None) == (baseline_state is BaselineState.NONE)
 
 
-def test_runs_that_follow_each_other_at_once_are_one_run_of_a_baseline() -> None:
-    """Twenty runs within minutes tell about one moment; five minutes apart they count."""
+def test_runs_within_five_minutes_are_one_run_of_a_baseline() -> None:
+    """Twenty runs within minutes show one moment; five minutes apart they count."""
     story = Story()
     story.runs(40, GOOD, after=timedelta(minutes=4, seconds=59))
     assert story.gauge.baseline.runs == 20
 
     story = Story()
     story.runs(19, GOOD, after=timedelta(minutes=5))
-    assert story.gauge.known(PROBE) is Known.PROVISIONAL
+    assert story.gauge.known(PROBE) is BaselineState.PROVISIONAL
     assert story.runs(1, GOOD, after=timedelta(minutes=5)) == [["frozen"]]
 
 
 def test_a_frozen_baseline_does_not_follow_a_slow_decay() -> None:
-    """What is compared with yesterday alone never falls."""
+    """A slow decay is compared with the frozen reference, not with yesterday."""
     story = settled_story()
     before = story.gauge
 
@@ -84,7 +84,7 @@ def test_a_frozen_baseline_does_not_follow_a_slow_decay() -> None:
 
 
 def test_a_provisional_baseline_raises_alarms_too() -> None:
-    """A collapse in the first days is found without waiting for twenty runs."""
+    """A collapse in the first days is detected before there are twenty runs."""
     story = Story()
     story.runs(10, GOOD)
 
@@ -108,14 +108,14 @@ def test_the_gate_closes_only_when_the_trials_are_sure_of_it() -> None:
     ("relapses", "days"), [(0, 1), (1, 2), (2, 4), (4, 16), (5, 28), (50, 28)], ids=str
 )
 def test_the_dwell_doubles_with_each_relapse_up_to_four_weeks(relapses: int, days: int) -> None:
-    """An endpoint that flaps is trusted ever later."""
+    """An endpoint that flaps recovers later each time."""
     alarm = Alarm(1, AT, Severity.S1, 0.95, relapses=relapses)
 
     assert alarm.dwell == days * DAY
 
 
 def test_seven_clean_runs_are_proof_but_not_before_a_day_is_over() -> None:
-    """Proof and time are both asked for."""
+    """An alarm needs both proof and time to end."""
     story = settled_story()
     story.runs(7, MetricCount(10, 1))
     assert story.severity == 1
@@ -123,16 +123,16 @@ def test_seven_clean_runs_are_proof_but_not_before_a_day_is_over() -> None:
     quick = story.runs(15, GOOD, after=SOON)
     alarm = story.gauge.alarm
     assert alarm
-    assert alarm.proof == log(RECOVERED)
+    assert alarm.proof == log(RECOVERY_ODDS)
     last = story.runs(1, GOOD, after=SOON)
 
     assert (quick, last) == ([[]] * 15, [["recovered"]])
-    assert story.gauge.left_at == story.now
+    assert story.gauge.recovered_at == story.now
     assert story.gauge.recent == ()
 
 
 def test_time_alone_proves_nothing() -> None:
-    """Bad runs keep the alarm however long it lasts."""
+    """Bad runs keep the alarm open however long it lasts."""
     story = settled_story()
     story.runs(7, MetricCount(10, 1))
 
@@ -141,7 +141,7 @@ def test_time_alone_proves_nothing() -> None:
 
 
 def test_an_alarm_escalates_when_it_gets_worse_and_never_eases_by_estimate() -> None:
-    """Tightening is at once; loosening only by proof, time and one step a run."""
+    """It escalates at once, and eases only with proof and time, one step per run."""
     story = settled_story()
     story.runs(7, MetricCount(10, 1))
 
@@ -152,22 +152,22 @@ def test_an_alarm_escalates_when_it_gets_worse_and_never_eases_by_estimate() -> 
     assert story.severity == 3
 
 
-def test_a_most_severe_alarm_asks_once_and_waits_for_a_person() -> None:
-    """However good the runs are, somebody has to allow it."""
+def test_the_highest_severity_requests_release_once() -> None:
+    """However good the runs are, it stays until a person releases it."""
     story = settled_story()
     story.runs(2, DEAD)
 
-    found = left(story, most=60)
+    changes = run_until_recovered(story, max_runs=60)
 
-    assert found == ["release_wanted"]
+    assert changes == ["release_wanted"]
     assert story.severity == 3
 
 
-def test_a_released_alarm_eases_one_step_a_run() -> None:
-    """Not everything comes back at once."""
+def test_a_released_alarm_eases_one_step_per_run() -> None:
+    """Not all modes are released at once."""
     story = settled_story()
     story.runs(2, DEAD)
-    left(story, most=20)
+    run_until_recovered(story, max_runs=20)
     story.watch = release_alarm(story.watch, PARSE)
 
     steps = [(kinds(story.run(GOOD, after=SOON)), story.severity) for _ in range(4)]
@@ -175,36 +175,36 @@ def test_a_released_alarm_eases_one_step_a_run() -> None:
     assert steps == [(["eased"], 2), (["eased"], 1), (["recovered"], None), ([], None)]
 
 
-def test_a_release_in_advance_is_kept_until_the_runs_speak_for_it() -> None:
+def test_a_release_in_advance_takes_effect_with_recovery() -> None:
     """A person allows it; the runs decide when."""
     story = settled_story()
     story.runs(2, DEAD)
     story.watch = release_alarm(story.watch, PARSE)
 
     assert story.runs(10, HALF, after=SOON) == [[]] * 10
-    assert left(story) == ["eased", "eased", "recovered"]
+    assert run_until_recovered(story) == ["eased", "eased", "recovered"]
 
 
-def test_what_was_released_has_to_be_released_again_after_it_got_worse() -> None:
-    """A release concerns the alarm that a person saw."""
+def test_an_escalation_revokes_the_release() -> None:
+    """A release applies to the alarm that the person saw."""
     story = settled_story()
     story.runs(2, DEAD)
-    left(story, most=20)
+    run_until_recovered(story, max_runs=20)
     story.watch = release_alarm(story.watch, PARSE)
     story.run(GOOD, after=SOON)
     assert story.severity == 2
 
-    worse = [kind for found in story.runs(4, DEAD, after=SOON) for kind in found]
+    worse = [kind for changes in story.runs(4, DEAD, after=SOON) for kind in changes]
 
     assert worse == ["escalated"]
-    assert left(story, most=60) == ["release_wanted"]
+    assert run_until_recovered(story, max_runs=60) == ["release_wanted"]
 
 
-def test_weeks_of_good_runs_do_not_speak_for_an_endpoint_that_is_bad_again() -> None:
-    """An alarm that waited long for its release is not left while the endpoint fails."""
+def test_proof_of_recovery_does_not_pile_up() -> None:
+    """An alarm that awaited release for weeks does not end while the endpoint fails."""
     story = settled_story()
     story.runs(2, DEAD)
-    left(story, most=400)
+    run_until_recovered(story, max_runs=400)
     story.watch = release_alarm(story.watch, PARSE)
 
     assert story.runs(10, DEAD, after=SOON) == [[]] * 10
@@ -212,7 +212,7 @@ def test_weeks_of_good_runs_do_not_speak_for_an_endpoint_that_is_bad_again() -> 
 
 
 def test_releasing_what_is_not_open_changes_nothing() -> None:
-    """It may have recovered a moment ago."""
+    """The alarm may have ended a moment ago."""
     story = settled_story()
 
     assert release_alarm(story.watch, PARSE) == story.watch
@@ -222,10 +222,10 @@ def test_releasing_what_is_not_open_changes_nothing() -> None:
 def test_only_a_relapse_within_two_weeks_makes_the_next_alarm_last(
     days: int, relapses: int
 ) -> None:
-    """Counted from the moment at which the last one was left."""
+    """Counted from the recovery of the last alarm."""
     story = settled_story()
     story.runs(7, MetricCount(10, 1))
-    assert left(story)[-1] == "recovered"
+    assert run_until_recovered(story)[-1] == "recovered"
 
     story.run(HALF, after=days * DAY)
     story.runs(3, HALF, after=timedelta(minutes=6))
@@ -236,39 +236,39 @@ def test_only_a_relapse_within_two_weeks_makes_the_next_alarm_last(
 
 
 def test_a_metric_whose_steps_switch_nothing_more_on_needs_no_release() -> None:
-    """Lost parallel calls cost parallel calls, however many are lost."""
+    """Severities that add no modes need no steps down."""
     story = settled_story(metric=Metric.PARALLEL_DOWNGRADE)
     story.runs(2, DEAD)
     assert story.severity == 3
 
-    assert left(story) == ["recovered"]
+    assert run_until_recovered(story) == ["recovered"]
 
 
-def test_accepting_enough_runs_freezes_the_new_normal() -> None:
-    """It ends the alarm, and the same rate raises none any more."""
+def test_resetting_to_enough_runs_freezes_the_baseline() -> None:
+    """The alarm ends, and the same rate raises none any more."""
     story = settled_story()
     story.runs(3, HALF)
     story.watch = accept_baseline(story.watch, PARSE, Baseline(100, 200, 20))
 
     assert story.severity is None
-    assert story.gauge.known(PROBE) is Known.FROZEN
+    assert story.gauge.known(PROBE) is BaselineState.FROZEN
     assert story.runs(50, HALF) == [[]] * 50
 
 
-def test_accepting_few_runs_goes_on_learning() -> None:
+def test_resetting_to_few_runs_keeps_learning() -> None:
     """A baseline of three runs is provisional until there are twenty."""
     story = settled_story()
     story.runs(3, HALF)
     story.watch = accept_baseline(story.watch, PARSE, Baseline(15, 30, 3))
 
-    assert story.gauge.known(PROBE) is Known.PROVISIONAL
-    found = [kind for kinds in story.runs(17, HALF) for kind in kinds]
-    assert found == ["frozen"]
+    assert story.gauge.known(PROBE) is BaselineState.PROVISIONAL
+    changes = [kind for kinds in story.runs(17, HALF) for kind in kinds]
+    assert changes == ["frozen"]
     assert story.gauge.baseline == Baseline(100, 200, 20)
 
 
 def test_refusals_that_were_accepted_do_not_open_the_next_alarm() -> None:
-    """Who accepts that an endpoint refuses is not told so again by the next run."""
+    """A baseline of refusals makes refusals normal."""
     story = settled_story(metric=CLOSURE)
     assert kinds(story.run(REFUSED)) == ["opened"]
     story.watch = accept_baseline(story.watch, CLOSURE, Baseline(0, 4, 1))
@@ -277,7 +277,7 @@ def test_refusals_that_were_accepted_do_not_open_the_next_alarm() -> None:
 
 
 def test_a_refusal_after_an_accepted_mild_decline_opens_at_once() -> None:
-    """What was accepted is a lower rate, not every refusal to come."""
+    """A baseline with a lower rate does not make refusals normal."""
     story = settled_story(metric=CLOSURE)
     story.watch = accept_baseline(story.watch, CLOSURE, Baseline(180, 200, 20))
 
@@ -286,12 +286,12 @@ def test_a_refusal_after_an_accepted_mild_decline_opens_at_once() -> None:
     assert opened.kind is ChangeKind.OPENED
 
 
-def test_what_looks_suspicious_is_not_learned_as_normal() -> None:
-    """A degradation while the baseline is being filled is found, not made part of it."""
+def test_a_suspicious_run_is_not_learned() -> None:
+    """A degradation during learning is detected, not made part of the baseline."""
     story = Story()
     story.runs(6, GOOD)
 
-    found = story.runs(40, MetricCount(10, 3))
+    changes = story.runs(40, MetricCount(10, 3))
 
-    assert ["opened"] in found
+    assert ["opened"] in changes
     assert story.gauge.baseline.trials < 6 * 10 + 10 * 10

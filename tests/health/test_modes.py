@@ -1,4 +1,4 @@
-"""Which degradation switches what on."""
+"""The modes that each degradation turns on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ STRONG, READ, NONE = Mode.STRONG_VALIDATION, Mode.READ_ONLY_TOOLS, Mode.NO_TOOLS
 
 @pytest.mark.parametrize("metric", WATCHED, ids=lambda metric: metric.value)
 def test_a_more_severe_alarm_switches_nothing_off(metric: Metric) -> None:
-    """Each level adds to the one below, and the mildest switches something on."""
+    """Each severity adds modes, and the mildest turns at least one on."""
     mild, bad, worst = (fallback_modes(metric, level) for level in Severity)
 
     assert mild
@@ -35,7 +35,7 @@ def test_a_more_severe_alarm_switches_nothing_off(metric: Metric) -> None:
     ids=lambda value: value.value if isinstance(value, Metric) else "",
 )
 def test_every_metric_has_its_ladder(metric: Metric, expected: list[set[Mode]]) -> None:
-    """The table of docs/detection.md, written out: what each level adds."""
+    """The table of docs/detection.md, written out: the modes that each severity adds."""
     added, before = [], frozenset[Mode]()
     for level in Severity:
         added.append(set(fallback_modes(metric, level) - before))
@@ -45,10 +45,10 @@ def test_every_metric_has_its_ladder(metric: Metric, expected: list[set[Mode]]) 
 
 
 def test_seven_metrics_and_streams_are_watched() -> None:
-    """Availability and what is only shown beside the rates are not."""
-    shown = {Metric.AVAILABILITY, Metric.LEAK, Metric.REASONING_ONLY}
+    """Availability, leaks and reasoning-only turns are not."""
+    unwatched = {Metric.AVAILABILITY, Metric.LEAK, Metric.REASONING_ONLY}
 
-    assert set(WATCHED) == set(Metric) - shown
+    assert set(WATCHED) == set(Metric) - unwatched
     assert len(WATCHED) == len(set(WATCHED)) == 8
 
 
@@ -62,12 +62,12 @@ def test_a_capability_that_never_was_good_enough_is_off(metric: Metric) -> None:
 
 
 def test_the_conservative_default_lets_tools_read_and_nothing_more() -> None:
-    """Little is known, which is no reason to switch tools off."""
+    """Missing data does not turn off all tools."""
     assert READ in CONSERVATIVE
     assert NONE not in CONSERVATIVE
 
 
 def test_every_mode_says_what_it_does() -> None:
-    """People who switch it must know; modes come in the order of their strength."""
+    """Every mode has a description; modes are ordered by strength."""
     assert set(EFFECTS) == set(Mode)
     assert list(Mode)[-2:] == [READ, NONE]

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from health.detector import Known
+from health.detector import BaselineState
 from health.modes import CONSERVATIVE, Mode
-from health.policy import LEVELS, STAGES, resolve_policy
+from health.policy import RISKS_BY_STAGE, SCHEMA_LEVELS, resolve_policy
 from health.policy_facts import ActiveMode, Candidate, PolicyFacts
 from health.risk import Risk, RiskRule
 from health.severity import GATES
@@ -30,8 +30,8 @@ GOOD = {
 }
 
 
-def able(**over: Any) -> dict[str, Any]:
-    """Capabilities as a profile keeps them."""
+def measured(**over: Any) -> dict[str, Any]:
+    """Capabilities in the JSON form of a profile."""
     return {name: {"value": value, "trials": 9} for name, value in {**GOOD, **over}.items()}
 
 
@@ -41,12 +41,12 @@ TRUSTED = PolicyFacts(
     model="m-1",
     endpoint_url="https://inference.example/v1",
     stage="full",
-    capabilities=able(),
-    baseline=Known.FROZEN,
+    capabilities=measured(),
+    baseline=BaselineState.FROZEN,
 )
 
 
-def on(mode: Mode, **over: Any) -> ActiveMode:
+def active_mode(mode: Mode, **over: Any) -> ActiveMode:
     return ActiveMode(mode, "because", "2026-05-01T12:00:00+00:00", **over)
 
 
@@ -54,24 +54,24 @@ def body(**over: Any) -> dict[str, Any]:
     return resolve_policy(replace(TRUSTED, **over)).body
 
 
-def test_a_good_endpoint_in_full_use_is_held_back_by_nothing() -> None:
-    """The other end of the scale: everything that was measured may be used."""
-    found = body()
+def test_a_good_endpoint_at_the_full_stage_is_unrestricted() -> None:
+    """Every measured capability may be used."""
+    policy = body()
 
-    assert found["modes"]["effective"] == []
-    assert found["tool_call"] == {"wire": "openai", "format": "openai", "parser": None}
-    assert found["parallel"] == {"allowed": True, "max_calls_per_turn": 64}
-    assert found["streaming"] == {"tools": True, "text": True}
-    assert found["schema"] == {"level": "strict_json_schema", "simplify": False}
-    assert found["validation"] == {"required": True, "repairs_allowed": True, "max_reasks": 2}
-    assert found["replay"] == {"rule": "none", "verbatim": False, "trim": True}
-    assert found["tool_choice"] == ["auto", "none", "required", "named"]
-    assert found["risk"] == {
+    assert policy["modes"]["effective"] == []
+    assert policy["tool_call"] == {"wire": "openai", "format": "openai", "parser": None}
+    assert policy["parallel"] == {"allowed": True, "max_calls_per_turn": 64}
+    assert policy["streaming"] == {"tools": True, "text": True}
+    assert policy["schema"] == {"level": "strict_json_schema", "simplify": False}
+    assert policy["validation"] == {"required": True, "repairs_allowed": True, "max_reasks": 2}
+    assert policy["replay"] == {"rule": "none", "verbatim": False, "trim": True}
+    assert policy["tool_choice"] == ["auto", "none", "required", "named"]
+    assert policy["risk"] == {
         "allowed": ["read", "write", "dangerous"],
         "rules": [],
         "defaults": "v1",
     }
-    assert found["reasons"] == ["The stage allows all tools."]
+    assert policy["reasons"] == ["The stage allows all tools."]
 
 
 @pytest.mark.parametrize(
@@ -87,12 +87,12 @@ def test_a_good_endpoint_in_full_use_is_held_back_by_nothing() -> None:
     ],
 )
 def test_the_stage_says_which_tools_may_be_used(stage: str, allowed: list[str]) -> None:
-    """Without a class that is allowed there is no format either: no live tools."""
-    found = body(stage=stage)
+    """Without an allowed risk class there is no format either: no live tools."""
+    policy = body(stage=stage)
 
-    assert found["risk"]["allowed"] == allowed
-    assert found["tool_call"]["format"] == ("openai" if allowed else "none")
-    assert found["parallel"]["max_calls_per_turn"] == (64 if allowed else 0)
+    assert policy["risk"]["allowed"] == allowed
+    assert policy["tool_call"]["format"] == ("openai" if allowed else "none")
+    assert policy["parallel"]["max_calls_per_turn"] == (64 if allowed else 0)
 
 
 @pytest.mark.parametrize(
@@ -122,74 +122,74 @@ def test_the_stage_says_which_tools_may_be_used(stage: str, allowed: list[str]) 
     ids=lambda value: str(value) if isinstance(value, str) else "",
 )
 def test_every_mode_has_its_effect(mode: Mode, place: str, expected: dict[str, Any]) -> None:
-    """Whoever switches it on, a mode does what it is called."""
-    assert body(manual=[on(mode)])[place] == expected
-    assert body(automatic=[on(mode, incident=7)])[place] == expected
+    """Whatever its cause, a mode restricts its own field."""
+    assert body(manual=[active_mode(mode)])[place] == expected
+    assert body(automatic=[active_mode(mode, incident=7)])[place] == expected
 
 
-def test_modes_are_told_apart_by_who_switched_them_on() -> None:
-    """An incident and a person may hold the same mode; it is on once."""
-    found = body(
-        automatic=[on(Mode.NO_PARALLEL, incident=7)],
-        manual=[on(Mode.NO_PARALLEL, author="alice"), on(Mode.VERBATIM_HISTORY)],
+def test_modes_are_listed_by_cause() -> None:
+    """An incident and a person may turn on the same mode; it is effective once."""
+    modes = body(
+        automatic=[active_mode(Mode.NO_PARALLEL, incident=7)],
+        manual=[active_mode(Mode.NO_PARALLEL, author="alice"), active_mode(Mode.VERBATIM_HISTORY)],
     )["modes"]
 
-    assert [switch["incident"] for switch in found["automatic"]] == [7]
-    assert [(s["mode"], s["author"]) for s in found["manual"]] == [
+    assert [switch["incident"] for switch in modes["automatic"]] == [7]
+    assert [(s["mode"], s["author"]) for s in modes["manual"]] == [
         ("verbatim_history", ""),
         ("no_parallel", "alice"),
     ]
-    assert found["effective"] == ["verbatim_history", "no_parallel"]
+    assert modes["effective"] == ["verbatim_history", "no_parallel"]
 
 
-@pytest.mark.parametrize("over", [{"is_stale": True}, {"baseline": Known.NONE}])
-def test_too_little_or_too_old_knowledge_is_the_conservative_default(over: dict[str, Any]) -> None:
-    """Reading tools, one at a time and whole, is what is left; the reason is told."""
-    found = body(**over)
+@pytest.mark.parametrize("over", [{"is_stale": True}, {"baseline": BaselineState.NONE}])
+def test_missing_or_stale_measurements_use_the_conservative_modes(over: dict[str, Any]) -> None:
+    """Only reading tools remain, one call at a time and not streamed, with a reason."""
+    policy = body(**over)
 
-    assert set(found["modes"]["effective"]) == {mode.value for mode in CONSERVATIVE}
-    assert found["risk"]["allowed"] == ["read"]
-    assert found["modes"]["default"][0]["reason"] == found["reasons"][1]
+    assert set(policy["modes"]["effective"]) == {mode.value for mode in CONSERVATIVE}
+    assert policy["risk"]["allowed"] == ["read"]
+    assert policy["modes"]["default"][0]["reason"] == policy["reasons"][1]
 
 
 def test_an_endpoint_that_was_never_measured_has_no_tools() -> None:
-    """Not even in the last stage."""
-    found = body(capabilities={})
+    """Not even at the last stage."""
+    policy = body(capabilities={})
 
-    assert found["tool_call"]["format"] == "none"
-    assert "Nothing was measured yet." in found["reasons"]
+    assert policy["tool_call"]["format"] == "none"
+    assert "Nothing was measured yet." in policy["reasons"]
 
 
 @pytest.mark.parametrize("metric", GATES, ids=str)
 def test_a_metric_below_its_gate_switches_modes_on(metric: Metric) -> None:
-    """What never was good enough is off without any incident."""
-    found = body(below_gate=[metric])
+    """A metric that never met its gate turns modes on without an incident."""
+    policy = body(below_gate=[metric])
 
     weak = metric is Metric.SCHEMA_FAILURE
-    assert found["risk"]["allowed"] == (["read"] if weak else [])
-    assert any("gate" in mode["reason"] for mode in found["modes"]["default"])
+    assert policy["risk"]["allowed"] == (["read"] if weak else [])
+    assert any("gate" in mode["reason"] for mode in policy["modes"]["default"])
 
 
 @pytest.mark.parametrize("unknown", [None, "unknown", 17, "", [], {}, {"a": 1}, True])
-def test_what_is_unknown_or_nonsense_counts_as_absent(unknown: Any) -> None:
-    """A capability is used only where it was measured."""
+def test_unknown_and_malformed_capabilities_count_as_absent(unknown: Any) -> None:
+    """A capability is used only if it was measured."""
     vague: dict[str, Any] = {name: {"value": unknown} for name in GOOD}
     vague["tool_call_format"] = {"value": "openai"}
     vague["supports_parallel_tool_use"] = {"value": "yes"}
     vague["supports_streaming_tool_use"] = None
 
-    found = body(capabilities=vague)
+    policy = body(capabilities=vague)
 
-    assert found["parallel"] == {"allowed": False, "max_calls_per_turn": 1}
-    assert found["streaming"]["tools"] is False
-    assert found["schema"] == {"level": "simple_object", "simplify": True}
-    assert found["validation"]["max_reasks"] == 1
-    assert found["tool_choice"] == []
-    assert found["replay"]["trim"] is False
+    assert policy["parallel"] == {"allowed": False, "max_calls_per_turn": 1}
+    assert policy["streaming"]["tools"] is False
+    assert policy["schema"] == {"level": "simple_object", "simplify": True}
+    assert policy["validation"]["max_reasks"] == 1
+    assert policy["tool_choice"] == []
+    assert policy["replay"]["trim"] is False
 
 
 @pytest.mark.parametrize(
-    ("provider", "measured", "rule", "verbatim"),
+    ("provider", "replay", "rule", "verbatim"),
     [
         ("openai", "required_same_turn", "same_turn", False),
         ("openai", "required_all_turns", "all_turns", False),
@@ -201,37 +201,37 @@ def test_what_is_unknown_or_nonsense_counts_as_absent(unknown: Any) -> None:
         ("nobody", "tolerated", "none", False),
     ],
 )
-def test_measured_replay_wins_over_the_guess(
-    provider: str, measured: str | None, rule: str, verbatim: bool
+def test_measured_replay_overrides_the_dialect(
+    provider: str, replay: str | None, rule: str, verbatim: bool
 ) -> None:
-    """The dialect's rule holds until a probe has found another; a mere guess is kept verbatim."""
-    found = body(provider=provider, capabilities=able(reasoning_replay=measured))
+    """The dialect's rule holds until a probe measures another; unmeasured history is verbatim."""
+    policy = body(provider=provider, capabilities=measured(reasoning_replay=replay))
 
-    assert (found["replay"]["rule"], found["replay"]["verbatim"]) == (rule, verbatim)
+    assert (policy["replay"]["rule"], policy["replay"]["verbatim"]) == (rule, verbatim)
 
 
 @pytest.mark.parametrize(
     ("repair", "reasks"), [("reliable", 2), ("limited", 1), ("none", 0), ("unknown", 1)]
 )
-def test_the_model_is_asked_again_as_often_as_that_helps(repair: str, reasks: int) -> None:
-    """Where a second question never helped, none is asked."""
-    assert body(capabilities=able(error_repair=repair))["validation"]["max_reasks"] == reasks
+def test_the_number_of_re_asks_follows_the_measured_repair(repair: str, reasks: int) -> None:
+    """If a re-ask never helped, there is none."""
+    assert body(capabilities=measured(error_repair=repair))["validation"]["max_reasks"] == reasks
 
 
 def test_calls_in_text_name_their_parser() -> None:
-    """The caller must read them out of the content."""
-    found = body(capabilities=able(tool_call_format="xml", parser="hermes"))
+    """The caller must parse them from the content."""
+    policy = body(capabilities=measured(tool_call_format="xml", parser="hermes"))
 
-    assert found["tool_call"] == {"wire": "openai", "format": "xml", "parser": "hermes"}
+    assert policy["tool_call"] == {"wire": "openai", "format": "xml", "parser": "hermes"}
 
 
-def test_a_profile_that_waits_tightens_and_is_otherwise_only_named() -> None:
-    """Its incidents and what never came up to the gate count; that it is unmeasured does not."""
+def test_a_candidate_only_tightens() -> None:
+    """Its incidents and failed gates count; that it is unmeasured does not."""
     quiet = body(candidate=Candidate(2))
     assert quiet["candidate"] == {"epoch": 2, "stage": "shadow"}
     assert {**quiet, "candidate": None} == body()
 
-    held = body(candidate=Candidate(2, automatic=[on(Mode.NO_PARALLEL, incident=4)]))
+    held = body(candidate=Candidate(2, automatic=[active_mode(Mode.NO_PARALLEL, incident=4)]))
     assert held["modes"]["effective"] == ["no_parallel"]
     assert held["modes"]["automatic"][0]["incident"] == 4
     gated = body(candidate=Candidate(2, below_gate=[Metric.PARSE_SUCCESS]))
@@ -242,7 +242,7 @@ def test_a_profile_that_waits_tightens_and_is_otherwise_only_named() -> None:
 
 
 def test_rules_of_the_operator_are_part_of_the_answer() -> None:
-    """In their order, since the first that fits decides."""
+    """In their order, since the first match decides."""
     rules = (RiskRule("b*", Risk.READ, "a note"), RiskRule("a*", Risk.WRITE))
 
     assert body(rules=rules)["risk"]["rules"] == [
@@ -253,23 +253,26 @@ def test_rules_of_the_operator_are_part_of_the_answer() -> None:
 
 values = st.none() | st.booleans() | st.integers() | st.text(max_size=6)
 garbage = st.recursive(values, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner))
-told = st.one_of(
+fact_values = st.one_of(
     *(
-        st.sampled_from([able(**{name: value})[name] for value in (GOOD[name], "none", "unknown")])
+        st.sampled_from(
+            [measured(**{name: value})[name] for value in (GOOD[name], "none", "unknown")]
+        )
         for name in GOOD
     ),
     garbage,
 )
-switches = st.lists(st.builds(on, st.sampled_from(Mode)), max_size=3)
+switches = st.lists(st.builds(active_mode, st.sampled_from(Mode)), max_size=3)
 facts = st.builds(
     PolicyFacts,
     endpoint=st.just("steady"),
     provider=st.sampled_from([*map(str, Provider), "nobody"]),
     model=st.text(max_size=4),
     endpoint_url=st.text(max_size=4),
-    stage=st.sampled_from([*STAGES, "of another version"]),
-    capabilities=st.just(able()) | st.dictionaries(st.sampled_from([*GOOD, "more"]), told),
-    baseline=st.sampled_from(Known),
+    stage=st.sampled_from([*RISKS_BY_STAGE, "of another version"]),
+    capabilities=st.just(measured())
+    | st.dictionaries(st.sampled_from([*GOOD, "more"]), fact_values),
+    baseline=st.sampled_from(BaselineState),
     is_stale=st.booleans(),
     below_gate=st.lists(st.sampled_from(list(GATES)), unique=True),
     automatic=switches,
@@ -279,23 +282,23 @@ facts = st.builds(
 
 @settings(deadline=None)
 @given(facts)
-def test_any_facts_give_one_answer_that_is_json(given_facts: PolicyFacts) -> None:
-    """Also capabilities that make no sense; twice the same, in the same order of fields."""
-    found = resolve_policy(given_facts).body
+def test_any_facts_give_a_deterministic_json_policy(given_facts: PolicyFacts) -> None:
+    """Also malformed capabilities; twice the same, in the same order of fields."""
+    policy = resolve_policy(given_facts).body
 
-    text = json.dumps(found, allow_nan=False)
-    assert json.loads(text) == found
+    text = json.dumps(policy, allow_nan=False)
+    assert json.loads(text) == policy
     assert json.dumps(resolve_policy(given_facts).body) == text
 
 
 @settings(deadline=None)
 @given(facts)
-def test_what_is_on_is_the_union_of_all_causes(given_facts: PolicyFacts) -> None:
-    """Automatic, manual and default modes add up; none takes another away."""
+def test_effective_modes_are_the_union_of_all_causes(given_facts: PolicyFacts) -> None:
+    """Automatic, manual and default modes add up; none removes another."""
     resolved = resolve_policy(given_facts)
 
     modes = resolved.body["modes"]
-    causes = {each["mode"] for kind in ("automatic", "manual", "default") for each in modes[kind]}
+    causes = {entry["mode"] for kind in ("automatic", "manual", "default") for entry in modes[kind]}
     assert set(modes["effective"]) == causes == {mode.value for mode in resolved.effective}
 
 
@@ -304,9 +307,9 @@ def test_what_is_on_is_the_union_of_all_causes(given_facts: PolicyFacts) -> None
 def test_a_further_mode_never_loosens_anything(
     given_facts: PolicyFacts, mode: Mode, by_hand: bool
 ) -> None:
-    """Whatever else holds, in every stage: tighter or the same, field by field."""
+    """At every stage, each field is tighter or the same."""
     kind = "manual" if by_hand else "automatic"
-    added: dict[str, Any] = {kind: [*getattr(given_facts, kind), on(mode)]}
+    added: dict[str, Any] = {kind: [*getattr(given_facts, kind), active_mode(mode)]}
     more = replace(given_facts, **added)
 
     assert_at_most_as_permissive(resolve_policy(more).body, resolve_policy(given_facts).body)
@@ -314,18 +317,18 @@ def test_a_further_mode_never_loosens_anything(
 
 @settings(deadline=None)
 @given(facts, st.sampled_from(sorted(GATES)))
-def test_knowing_worse_never_loosens_anything(given_facts: PolicyFacts, metric: Metric) -> None:
-    """Becoming stale, losing the baseline, falling below a gate: each only tightens."""
+def test_worse_facts_never_loosen_anything(given_facts: PolicyFacts, metric: Metric) -> None:
+    """Becoming stale, losing the baseline and failing a gate each only tighten."""
     before = resolve_policy(given_facts).body
     worse = [
         replace(given_facts, is_stale=True),
-        replace(given_facts, baseline=Known.NONE),
+        replace(given_facts, baseline=BaselineState.NONE),
         replace(given_facts, below_gate=[*given_facts.below_gate, metric]),
         replace(given_facts, stage="shadow"),
     ]
 
-    for each in worse:
-        assert_at_most_as_permissive(resolve_policy(each).body, before)
+    for entry in worse:
+        assert_at_most_as_permissive(resolve_policy(entry).body, before)
 
 
 def assert_at_most_as_permissive(tight: dict[str, Any], loose: dict[str, Any]) -> None:
@@ -343,7 +346,9 @@ def assert_at_most_as_permissive(tight: dict[str, Any], loose: dict[str, Any]) -
     assert tight["replay"]["verbatim"] >= loose["replay"]["verbatim"]
     assert tight["replay"]["rule"] == loose["replay"]["rule"]
     assert tight["tool_call"]["format"] in {"none", loose["tool_call"]["format"]}
-    assert LEVELS.index(tight["schema"]["level"]) <= LEVELS.index(loose["schema"]["level"])
+    assert SCHEMA_LEVELS.index(tight["schema"]["level"]) <= SCHEMA_LEVELS.index(
+        loose["schema"]["level"]
+    )
     assert tight["schema"]["simplify"] >= loose["schema"]["simplify"]
     assert set(tight["tool_choice"]) <= set(loose["tool_choice"])
     assert set(tight["risk"]["allowed"]) <= set(loose["risk"]["allowed"])

@@ -24,13 +24,13 @@ def test_wilson_gives_the_published_values(
 
 
 def test_wilson_needs_a_trial() -> None:
-    """There is no interval of nothing."""
+    """Zero trials raise a ValueError."""
     with pytest.raises(ValueError, match="at least one trial"):
         wilson(0, 0)
 
 
 def test_no_trials_are_no_data() -> None:
-    """An empty denominator has no value, which is not nought."""
+    """An empty denominator has no value, which is not zero."""
     rate = Rate(0, 0)
 
     assert (rate.value, rate.low, rate.high) == (None, None, None)
@@ -43,7 +43,7 @@ def test_a_rate_counts_what_its_metric_counts() -> None:
 
 
 def test_more_failures_than_trials_are_refused() -> None:
-    """A rate above one cannot be made."""
+    """A rate above one is an error."""
     with pytest.raises(ValueError, match="do not fit"):
         Rate(3, 4)
 
@@ -60,18 +60,18 @@ def test_every_metric_has_a_direction() -> None:
 
 @pytest.mark.parametrize("trials", [1, 3, 12, 47, 109, 1000])
 def test_an_interval_reaches_its_ends_exactly(trials: int) -> None:
-    """A rate of 0 or 1 lies in its own interval, not a hair outside of it."""
+    """A rate of 0 or 1 is inside its own interval."""
     assert wilson(0, trials)[0] == 0
     assert wilson(trials, trials)[1] == 1
 
 
 def test_many_trials_count_for_somewhat_fewer() -> None:
-    """Trials of one run hang together, so what is shown is wider than Wilson's, and not by much."""
+    """Trials of one run are correlated, so the interval is slightly wider than Wilson's."""
     low, high = wilson(80, 100)
-    shown = metric_rate(Metric.PARSE_SUCCESS, 100, 20)
+    rate = metric_rate(Metric.PARSE_SUCCESS, 100, 20)
 
-    assert shown.low is not None
-    assert shown.high is not None
-    assert shown.low < low < high < shown.high
-    assert (shown.high - shown.low) / (high - low) == pytest.approx(1.21, abs=0.02)
+    assert rate.low is not None
+    assert rate.high is not None
+    assert rate.low < low < high < rate.high
+    assert (rate.high - rate.low) / (high - low) == pytest.approx(1.21, abs=0.02)
     assert rate_interval(1, 1) == wilson(1, 1)

@@ -46,17 +46,17 @@ ATTEMPTS = [
 ]
 
 
-def shown(**over: Any) -> dict[str, Any]:
+def report_json(**over: Any) -> dict[str, Any]:
     """The report as another program reads it."""
     fields = {"attempts": ATTEMPTS, "fingerprint": {"engine": "1"}, **over}
     text = json.dumps(Report(KEY, AT, **fields).as_json(), allow_nan=False)
-    read: dict[str, Any] = json.loads(text)
-    return read
+    document: dict[str, Any] = json.loads(text)
+    return document
 
 
 def test_the_report_has_the_promised_shape() -> None:
     """Key, fingerprint, version, date, capabilities, metrics, results and usage, by their names."""
-    report = shown()
+    report = report_json()
 
     assert report["key"] == {
         "provider": "openai",
@@ -81,18 +81,18 @@ def test_the_report_has_the_promised_shape() -> None:
     assert set(report["metrics"]) == {str(metric) for metric in Metric}
 
 
-def test_a_capability_is_plain_and_its_confidence_stands_apart() -> None:
-    """Programs read the value; people ask how sure it is."""
-    report = shown()
+def test_capabilities_and_their_confidence_are_separate() -> None:
+    """Programs read the value; the confidence has trials and an interval."""
+    report = report_json()
 
     assert report["capabilities"]["tool_call_format"] == "openai"
     assert report["confidence"]["tool_call_format"]["trials"] == 2
     assert report["confidence"]["tool_call_format"]["evidence"] == ["format/1"]
 
 
-def test_a_metric_is_told_with_numerator_denominator_and_interval() -> None:
-    """One of two went badly."""
-    rate = shown()["metrics"]["parse_success"]
+def test_a_metric_has_counts_and_an_interval() -> None:
+    """One of two trials failed."""
+    rate = report_json()["metrics"]["parse_success"]
 
     assert (rate["trials"], rate["failures"], rate["rate"]) == (2, 1, 0.5)
     assert rate["low"] == pytest.approx(0.0942, abs=1e-4)
@@ -100,8 +100,8 @@ def test_a_metric_is_told_with_numerator_denominator_and_interval() -> None:
 
 
 def test_a_metric_without_trials_is_no_data() -> None:
-    """An empty denominator is not nought."""
-    assert shown()["metrics"]["repair_success"] == {
+    """An empty denominator is not zero."""
+    assert report_json()["metrics"]["repair_success"] == {
         "trials": 0,
         "failures": 0,
         "rate": None,
@@ -111,15 +111,15 @@ def test_a_metric_without_trials_is_no_data() -> None:
 
 
 def test_a_metric_that_is_good_when_low_is_shown_as_its_failures() -> None:
-    """Two bad of three is a rate of two thirds."""
+    """Two failures of three trials are a rate of two thirds."""
     verdicts = [Verdict(Metric.SCHEMA_FAILURE, good) for good in (True, False, False)]
 
     assert compute_rates(verdicts)[Metric.SCHEMA_FAILURE].value == pytest.approx(2 / 3)
 
 
 def test_each_result_leads_to_its_findings_and_evidence() -> None:
-    """Any number can be opened down to its exchanges."""
-    first, second = shown()["results"]
+    """Every result carries its findings and its exchanges."""
+    first, second = report_json()["results"]
 
     assert (first["probe"], first["trial"], first["outcome"]) == ("format", 1, "pass")
     assert [item["label"] for item in first["evidence"]["exchanges"]] == [
@@ -132,8 +132,8 @@ def test_each_result_leads_to_its_findings_and_evidence() -> None:
 
 
 def test_usage_is_added_up_and_not_made_up() -> None:
-    """Tokens that no answer told are null, not nought."""
-    usage = shown()["usage"]
+    """Tokens that no answer reported are null, not zero."""
+    usage = report_json()["usage"]
 
     assert usage == {
         "attempts": 2,
@@ -148,19 +148,19 @@ def test_usage_is_added_up_and_not_made_up() -> None:
     assert usage_json([])["latency_ms_median"] is None
 
 
-def test_an_endpoint_that_always_calls_in_text_is_settled_on_that() -> None:
-    """Its parser is known, so its calls parse; the leak stays told."""
+def test_calls_of_an_endpoint_that_always_calls_in_text_count_as_parsed() -> None:
+    """Its parser is known, so its calls parse; the leak stays counted."""
     leaking = [
         attempt("format", n, verdicts=[BAD, Verdict(Metric.LEAK, good=False)], formats=["hermes"])
         for n in (1, 2)
     ]
-    report = shown(attempts=leaking)
+    report = report_json(attempts=leaking)
 
     assert report["capabilities"]["parser"] == "hermes"
     assert report["metrics"]["parse_success"]["rate"] == 1
     assert report["metrics"]["leak"]["rate"] == 1
 
 
-def test_an_endpoint_that_leaks_now_and_then_is_not() -> None:
-    """Where calls also come over the wire, a leak is a failed parse."""
-    assert shown()["metrics"]["parse_success"]["failures"] == 1
+def test_occasional_leaks_are_failed_parses() -> None:
+    """If calls also come over the wire, a leak is a failed parse."""
+    assert report_json()["metrics"]["parse_success"]["failures"] == 1

@@ -21,8 +21,8 @@ BEST: dict[str, Any] = {
 }
 
 
-def changed(name: str, before: object, now: object) -> list[str]:
-    """What is told where one capability changes and nothing else does."""
+def regressions_of(name: str, before: object, now: object) -> list[str]:
+    """The regressions if only one capability changes."""
     earlier, later = {**BEST, name: before}, {**BEST, name: now}
     return find_regressions(
         {"capabilities": earlier, "metrics": {}}, {"capabilities": later, "metrics": {}}
@@ -46,47 +46,47 @@ WORSE: list[tuple[str, object, object]] = [
 
 
 @pytest.mark.parametrize(("name", "before", "now"), WORSE)
-def test_what_got_worse_is_told_in_one_sentence(name: str, before: object, now: object) -> None:
-    """The field, what it was and what it is."""
-    assert changed(name, before, now) == [f"{name} was {before} and is {now}."]
+def test_a_regression_is_one_sentence(name: str, before: object, now: object) -> None:
+    """The field, its value before and its value now."""
+    assert regressions_of(name, before, now) == [f"{name} was {before} and is {now}."]
 
 
 @pytest.mark.parametrize(("name", "now", "before"), WORSE)
-def test_what_got_better_is_not_told(name: str, now: object, before: object) -> None:
-    """A gate that fails on progress is switched off."""
-    assert changed(name, before, now) == []
+def test_an_improvement_is_no_regression(name: str, now: object, before: object) -> None:
+    """A better value yields no sentence."""
+    assert regressions_of(name, before, now) == []
 
 
 @pytest.mark.parametrize("name", BEST)
 @pytest.mark.parametrize("unknown", [None, "unknown"])
-def test_what_became_unknown_is_not_called_worse(name: str, unknown: object) -> None:
-    """A sample that does not carry a field proves nothing, either way."""
-    assert changed(name, BEST[name], unknown) == []
-    assert changed(name, unknown, BEST[name]) == []
+def test_a_capability_that_became_unknown_is_no_regression(name: str, unknown: object) -> None:
+    """A sample without evidence proves nothing, either way."""
+    assert regressions_of(name, BEST[name], unknown) == []
+    assert regressions_of(name, unknown, BEST[name]) == []
 
 
 def test_choices_that_were_lost_are_named() -> None:
-    """A value that came new is no loss."""
-    assert changed("tool_choice", ["auto", "required", "named"], ["auto", "none"]) == [
+    """A new value is no loss."""
+    assert regressions_of("tool_choice", ["auto", "required", "named"], ["auto", "none"]) == [
         "tool_choice no longer takes required, named."
     ]
-    assert changed("tool_choice", ["auto"], ["auto", "none"]) == []
+    assert regressions_of("tool_choice", ["auto"], ["auto", "none"]) == []
 
 
 def test_a_profile_is_not_worse_than_itself() -> None:
-    """The same report twice is silence."""
-    report = measured(Metric.PARSE_SUCCESS, 40, 10)
+    """Two equal reports have no regressions."""
+    report = report_with_rate(Metric.PARSE_SUCCESS, 40, 10)
 
     assert find_regressions(report, report) == []
 
 
-def measured(metric: Metric, good: int, bad: int) -> dict[str, Any]:
+def report_with_rate(metric: Metric, good: int, bad: int) -> dict[str, Any]:
     key = ProfileKey("openai", "m", "https://e.test")
     return dict(Report(key, AT, trials(metric, good, bad)).as_json())
 
 
 @pytest.mark.parametrize(
-    ("metric", "before", "now", "told"),
+    ("metric", "before", "now", "expected"),
     [
         (Metric.PARSE_SUCCESS, (50, 0), (25, 25), ["parse_success was 1.000 and is 0.500."]),
         (Metric.PARSE_SUCCESS, (25, 25), (50, 0), []),
@@ -99,8 +99,11 @@ def measured(metric: Metric, good: int, bad: int) -> dict[str, Any]:
         (Metric.AVAILABILITY, (50, 0), (0, 50), []),
     ],
 )
-def test_a_rate_is_worse_where_its_interval_lies_apart_on_the_bad_side(
-    metric: Metric, before: tuple[int, int], now: tuple[int, int], told: list[str]
+def test_a_rate_is_worse_if_its_interval_no_longer_overlaps(
+    metric: Metric, before: tuple[int, int], now: tuple[int, int], expected: list[str]
 ) -> None:
-    """Small samples prove little, no trials prove nothing, and availability is the line's."""
-    assert find_regressions(measured(metric, *before), measured(metric, *now)) == told
+    """Small samples and missing trials prove nothing, and availability is not compared."""
+    assert (
+        find_regressions(report_with_rate(metric, *before), report_with_rate(metric, *now))
+        == expected
+    )

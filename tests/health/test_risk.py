@@ -40,19 +40,19 @@ READ, WRITE, DANGEROUS = Risk
     ],
 )
 def test_tools_of_known_agents_have_a_class(name: str, expected: Risk) -> None:
-    """What agents call every day is classed; what nobody classed is dangerous."""
+    """Common tools of agents are classified; unclassified tools are dangerous."""
     assert classify_tool(name, DEFAULTS).risk is expected
 
 
 def test_no_tool_is_classed_twice_and_differently() -> None:
-    """The agents' lists do not contradict each other, so their order does not matter."""
+    """The lists of the agents do not contradict each other, so their order does not matter."""
     ordered = sorted(DEFAULTS, key=lambda rule: rule.pattern.lower())
     for pattern, rules in groupby(ordered, key=lambda rule: rule.pattern.lower()):
         assert len({rule.risk for rule in rules}) == 1, pattern
 
 
 def test_no_pattern_with_a_star_is_harmless() -> None:
-    """A default that stands for names nobody has seen never allows anything."""
+    """A default pattern for unknown names never allows anything."""
     starred = [rule for rule in DEFAULTS if "*" in rule.pattern or "?" in rule.pattern]
 
     assert starred
@@ -64,40 +64,40 @@ def test_every_default_says_whose_tool_it_is() -> None:
     assert all(rule.agent == agent for agent, rules in KNOWN.items() for rule in rules)
 
 
-def test_the_first_rule_that_fits_decides() -> None:
-    """An operator's rule stands before the defaults, and an earlier one before a later one."""
+def test_the_first_matching_rule_decides() -> None:
+    """Operators' rules precede the defaults, and earlier rules precede later ones."""
     rules = (RiskRule("mcp__docs__*", READ), RiskRule("mcp__docs__delete", DANGEROUS), *DEFAULTS)
 
-    found = classify_tool("mcp__docs__delete", rules)
+    result = classify_tool("mcp__docs__delete", rules)
 
-    assert (found.risk, found.by, found.rule) == (READ, "rule mcp__docs__*", rules[0])
+    assert (result.risk, result.by, result.rule) == (READ, "rule mcp__docs__*", rules[0])
 
 
-def test_the_answer_says_which_rule_it_was() -> None:
-    """Whoever wonders about a refusal can see where it comes from."""
+def test_the_reason_names_the_rule() -> None:
+    """The reason of a refusal shows the rule behind it."""
     assert classify_tool("BASH", DEFAULTS).by == "Bash, a tool of Claude Code"
     assert classify_tool("get_weather", DEFAULTS).by == "no rule fits"
 
 
 @pytest.mark.parametrize("name", ["Li\u017ft", "\u212aillShell", "Read\u200b", "read ", "Read\n"])
 def test_a_name_that_only_looks_like_a_known_one_is_dangerous(name: str) -> None:
-    """Letters of other scripts, blanks and invisible characters do not pass for the real name."""
+    """Letters of other scripts, blanks and invisible characters do not match the real name."""
     assert classify_tool(name, DEFAULTS).by == "no rule fits"
 
 
-def test_a_very_long_name_is_dangerous_without_being_looked_at() -> None:
-    """Whatever a rule says: no tool is called so."""
-    found = classify_tool("a" * (LONGEST_NAME + 1), [RiskRule("*", READ)])
+def test_a_very_long_name_is_dangerous_without_matching() -> None:
+    """Whatever the rules, a name that long is dangerous."""
+    result = classify_tool("a" * (LONGEST_NAME + 1), [RiskRule("*", READ)])
 
-    assert (found.risk, found.rule) == (DANGEROUS, None)
+    assert (result.risk, result.rule) == (DANGEROUS, None)
 
 
 def test_many_stars_do_not_cost_much() -> None:
-    """A pattern that sends backtracking matchers astray is answered in bounded steps."""
+    """A pattern that makes backtracking matchers slow is matched in bounded steps."""
     hostile = RiskRule("*a" * 50, READ)
 
-    assert not hostile.fits("a" * 255 + "b")
-    assert hostile.fits("a" * 256)
+    assert not hostile.matches("a" * 255 + "b")
+    assert hostile.matches("a" * 256)
 
 
 @settings(deadline=None)
@@ -105,6 +105,6 @@ def test_many_stars_do_not_cost_much() -> None:
     st.text("ab*?", max_size=12),
     st.text("abAB", max_size=16),
 )
-def test_a_pattern_fits_what_a_shell_says_it_fits(pattern: str, name: str) -> None:
-    """Stars and question marks mean what everybody expects."""
-    assert RiskRule(pattern, READ).fits(name) == fnmatchcase(name.lower(), pattern)
+def test_a_pattern_matches_as_in_a_shell(pattern: str, name: str) -> None:
+    """Stars and question marks have their usual meaning."""
+    assert RiskRule(pattern, READ).matches(name) == fnmatchcase(name.lower(), pattern)

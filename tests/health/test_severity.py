@@ -1,4 +1,4 @@
-"""How bad a fall is, at the edges of its levels."""
+"""The severity of a drop, at the edges of its levels."""
 
 from __future__ import annotations
 
@@ -21,17 +21,13 @@ PARALLEL = Metric.PARALLEL_DOWNGRADE  # has no gate
         (0.0, Severity.S3),
     ],
 )
-def test_a_drop_from_a_fifth_on_is_bad_and_beyond_a_half_most_severe(
-    rate: float, expected: Severity
-) -> None:
+def test_a_drop_of_a_fifth_is_s2_and_beyond_a_half_s3(rate: float, expected: Severity) -> None:
     """Compared with a reference of .9375, so that half of it lies exactly at .4375."""
     assert judge_severity(PARALLEL, rate, 0.9375) is expected
 
 
 @pytest.mark.parametrize(("rate", "expected"), [(0.30, Severity.S1), (0.2999, Severity.S3)])
-def test_below_thirty_percent_there_is_no_hope_however_small_the_drop(
-    rate: float, expected: Severity
-) -> None:
+def test_below_thirty_percent_is_s3_however_small_the_drop(rate: float, expected: Severity) -> None:
     """An endpoint that was poor before may still become useless."""
     assert judge_severity(PARALLEL, rate, 0.45) is expected
 
@@ -55,7 +51,7 @@ def test_below_the_absolute_gate_a_small_drop_is_bad(metric: Metric, gate: float
 
 
 def test_the_estimate_never_claims_certainty() -> None:
-    """All of three runs, drawn a little to the middle."""
+    """The mean of three runs, shrunk a little towards one half."""
     assert estimate_rate([(10, 10), (10, 10), (10, 10)]) == pytest.approx(30.5 / 31)
     assert estimate_rate([(0, 4)]) == pytest.approx(0.1)
 
@@ -64,13 +60,13 @@ def test_the_estimate_never_claims_certainty() -> None:
     ("successes", "trials", "expected"),
     [(0, 0, False), (1, 2, False), (1, 4, True), (0, 3, True), (7, 10, False), (60, 100, True)],
 )
-def test_few_trials_close_a_gate_only_when_even_a_kind_reading_does(
+def test_few_trials_close_a_gate_only_if_their_upper_bound_does(
     successes: int, trials: int, expected: bool
 ) -> None:
-    """The upper end of what the rate may be decides."""
+    """The 90 % quantile of the rate decides."""
     assert is_surely_below_gate(Metric.PARSE_SUCCESS, successes, trials) is expected
 
 
 def test_a_metric_without_a_gate_is_never_below_it() -> None:
-    """Losing parallel calls is a property that callers can live with."""
+    """Losing parallel calls turns nothing off by itself."""
     assert not is_surely_below_gate(PARALLEL, 0, 1000)

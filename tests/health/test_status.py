@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from health.detector import Known
+from health.detector import BaselineState
 from health.rates import Rate
 from health.severity import Severity
 from health.status import Status, StatusFacts, endpoint_status
@@ -25,14 +25,14 @@ TTL = timedelta(hours=6)
     ],
 )
 def test_without_a_baseline_the_last_rate_decides(failures: int, status: Status) -> None:
-    """From 90 % on an endpoint is healthy, under 50 % it is failing."""
-    standing = StatusFacts(True, TTL, NOW - TTL, Rate(10, failures))
+    """An endpoint is healthy from 90 % on, and failing below 50 %."""
+    facts = StatusFacts(True, TTL, NOW - TTL, Rate(10, failures))
 
-    assert endpoint_status(standing, NOW) is status
+    assert endpoint_status(facts, NOW) is status
 
 
 @pytest.mark.parametrize(
-    ("standing", "status"),
+    ("facts", "status"),
     [
         (StatusFacts(True, TTL), Status.WAITING),
         (StatusFacts(True, TTL, NOW), Status.NO_VERDICT),
@@ -41,17 +41,17 @@ def test_without_a_baseline_the_last_rate_decides(failures: int, status: Status)
         (StatusFacts(False, TTL, NOW, Rate(5, 0)), Status.OFF),
     ],
 )
-def test_without_a_fresh_rate_the_status_says_why(standing: StatusFacts, status: Status) -> None:
-    """Off, waiting, stale and without a verdict are told apart."""
-    assert endpoint_status(standing, NOW) is status
+def test_without_a_fresh_rate_the_status_says_why(facts: StatusFacts, status: Status) -> None:
+    """Off, waiting, stale and without a verdict are different statuses."""
+    assert endpoint_status(facts, NOW) is status
 
 
-@pytest.mark.parametrize("known", [Known.PROVISIONAL, Known.FROZEN])
-def test_one_unlucky_run_is_no_degradation(known: Known) -> None:
-    """Once it is known what is normal, only the watch can call an endpoint degraded."""
-    standing = StatusFacts(True, TTL, NOW, Rate(10, 10), known=known)
+@pytest.mark.parametrize("baseline", [BaselineState.PROVISIONAL, BaselineState.FROZEN])
+def test_one_unlucky_run_is_no_degradation(baseline: BaselineState) -> None:
+    """With a baseline, only the watch can call an endpoint degraded."""
+    facts = StatusFacts(True, TTL, NOW, Rate(10, 10), baseline=baseline)
 
-    assert endpoint_status(standing, NOW) is Status.HEALTHY
+    assert endpoint_status(facts, NOW) is Status.HEALTHY
 
 
 @pytest.mark.parametrize(
@@ -63,17 +63,17 @@ def test_one_unlucky_run_is_no_degradation(known: Known) -> None:
     ],
 )
 def test_the_worst_open_incident_decides(worst: Severity, status: Status) -> None:
-    """A lucky run does not hide an incident that is open."""
-    standing = StatusFacts(True, TTL, NOW, Rate(10, 0), known=Known.FROZEN, worst=worst)
+    """A good run does not hide an open incident."""
+    facts = StatusFacts(True, TTL, NOW, Rate(10, 0), baseline=BaselineState.FROZEN, worst=worst)
 
-    assert endpoint_status(standing, NOW) is status
+    assert endpoint_status(facts, NOW) is status
 
 
 def test_below_the_gate_is_failing_without_any_incident() -> None:
-    """What was never good enough has not degraded, and is no use either."""
-    standing = StatusFacts(True, TTL, NOW, Rate(10, 4), known=Known.FROZEN, below_gate=True)
+    """An endpoint that never met the gate has not degraded, but is failing."""
+    facts = StatusFacts(True, TTL, NOW, Rate(10, 4), baseline=BaselineState.FROZEN, below_gate=True)
 
-    assert endpoint_status(standing, NOW) is Status.FAILING
+    assert endpoint_status(facts, NOW) is Status.FAILING
 
 
 @pytest.mark.parametrize(
@@ -89,6 +89,6 @@ def test_an_open_incident_outlasts_silence(
     enabled: bool, ended: datetime | None, rate: Rate | None, status: Status
 ) -> None:
     """Old or missing verdicts end no incident; an endpoint that is off is off."""
-    standing = StatusFacts(enabled, TTL, ended, rate, known=Known.FROZEN, worst=Severity.S1)
+    facts = StatusFacts(enabled, TTL, ended, rate, baseline=BaselineState.FROZEN, worst=Severity.S1)
 
-    assert endpoint_status(standing, NOW) is status
+    assert endpoint_status(facts, NOW) is status

@@ -1,4 +1,4 @@
-"""What runs change: warnings, alarms, refusals, and what must change nothing."""
+"""The changes that runs cause: warnings, alarms and refusals, and runs that change nothing."""
 
 from __future__ import annotations
 
@@ -50,42 +50,46 @@ RUNS = st.lists(
 )
 
 
-def played(runs: list[Any]) -> list[Any]:
+def number_runs(runs: list[Any]) -> list[Any]:
     """The runs as the watch sees them, numbered with gaps."""
-    made, at, number = [], AT, 0
+    watched, at, number = [], AT, 0
     for chosen, minutes, version, times in runs:
         for _ in range(times):
             number, at = number + 3, at + EVERY / 360 * minutes
-            made.append(watched_run(number, chosen, at=at, version=version))
-    return made
+            watched.append(watched_run(number, chosen, at=at, version=version))
+    return watched
 
 
 @given(RUNS)
 @settings(max_examples=30)
-def test_a_watch_that_was_kept_as_json_goes_on_as_if_it_never_was(runs: list[Any]) -> None:
-    """Every state that can be reached survives being written down, to the last digit."""
-    kept = watch = Watch()
-    for run in played(runs):
+def test_a_watch_restored_from_json_continues_unchanged(runs: list[Any]) -> None:
+    """Every reachable state survives JSON, to the last digit."""
+    restored = watch = Watch()
+    for run in number_runs(runs):
         watch, changes = follow_run(watch, run)
-        kept, found = follow_run(watch_from_json(json.loads(json.dumps(kept.as_json()))), run)
-        assert kept == watch
-        assert sorted(map(repr, found)) == sorted(map(repr, changes))
+        restored, restored_changes = follow_run(
+            watch_from_json(json.loads(json.dumps(restored.as_json()))), run
+        )
+        assert restored == watch
+        assert sorted(map(repr, restored_changes)) == sorted(map(repr, changes))
     assert watch_from_json(json.loads(json.dumps(watch.as_json()))) == watch
 
 
-def test_a_long_story_goes_on_from_json_as_if_it_was_never_written_down() -> None:
-    """Recovered, relapsed, scattered for a month: what random runs hardly ever come to."""
+def test_a_long_story_restored_from_json_continues_unchanged() -> None:
+    """With a recovery, a relapse and a month of scatter, which random runs hardly reach."""
     mild, hour = MetricCount(10, 1), EVERY / 6
-    told = [(GOOD, EVERY)] * 20 + [(mild, EVERY)] * 7 + [(GOOD, hour)] * 30
-    told += [(mild, EVERY)] * 7 + [(GOOD, EVERY)] * 20 + [(HALF, EVERY), *[(GOOD, EVERY)] * 19] * 7
-    straight, kept, found = Story(), Story(), []
-    for count, after in told:
-        found += kinds(straight.run(count, after=after))
-        kept.watch = watch_from_json(json.loads(json.dumps(kept.watch.as_json())))
-        kept.run(count, after=after)
+    script = [(GOOD, EVERY)] * 20 + [(mild, EVERY)] * 7 + [(GOOD, hour)] * 30
+    script += (
+        [(mild, EVERY)] * 7 + [(GOOD, EVERY)] * 20 + [(HALF, EVERY), *[(GOOD, EVERY)] * 19] * 7
+    )
+    straight, restored, changes = Story(), Story(), []
+    for count, after in script:
+        changes += kinds(straight.run(count, after=after))
+        restored.watch = watch_from_json(json.loads(json.dumps(restored.watch.as_json())))
+        restored.run(count, after=after)
 
-    assert kept.watch == straight.watch
-    assert [kind for kind in found if kind not in ("warned", "calmed")] == [
+    assert restored.watch == straight.watch
+    assert [kind for kind in changes if kind not in ("warned", "calmed")] == [
         *("frozen", "opened", "recovered", "opened", "recovered", "correlated")
     ]
     assert straight.gauge.relapses == 1
@@ -94,28 +98,28 @@ def test_a_long_story_goes_on_from_json_as_if_it_was_never_written_down() -> Non
 @given(RUNS, st.randoms(use_true_random=False))
 @settings(max_examples=12)
 def test_following_all_runs_again_gives_the_same_watch(runs: list[Any], rng: Any) -> None:
-    """The state is a cache: kept between runs or made anew in their order, it is the same."""
-    made = played(runs)
-    kept = Watch()
-    for run in made:
-        kept = watch_from_json(json.loads(json.dumps(follow_run(kept, run)[0].as_json())))
-    rng.shuffle(made)
+    """The state is a cache: stored between runs or replayed in order, it is the same."""
+    watched = number_runs(runs)
+    restored = Watch()
+    for run in watched:
+        restored = watch_from_json(json.loads(json.dumps(follow_run(restored, run)[0].as_json())))
+    rng.shuffle(watched)
 
     watch = Watch()
-    for run in sorted(made, key=lambda run: run.number):
+    for run in sorted(watched, key=lambda run: run.number):
         watch, _ = follow_run(watch, run)
-    assert watch == kept
+    assert watch == restored
 
 
 @given(RUNS)
 @settings(max_examples=12)
 def test_a_run_followed_twice_or_too_late_changes_nothing(runs: list[Any]) -> None:
-    """Workers that come back with what was followed already do no harm."""
-    made = played(runs)
+    """Workers that repeat a run do no harm."""
+    watched = number_runs(runs)
     watch = Watch()
-    for run in made:
+    for run in watched:
         watch, _ = follow_run(watch, run)
-        for late in made:
+        for late in watched:
             if late.number <= run.number:
                 assert follow_run(watch, late) == (watch, [])
 
@@ -123,15 +127,15 @@ def test_a_run_followed_twice_or_too_late_changes_nothing(runs: list[Any]) -> No
 @given(RUNS, st.randoms(use_true_random=False))
 @settings(max_examples=12)
 def test_the_order_of_metrics_in_a_run_is_irrelevant(runs: list[Any], rng: Any) -> None:
-    """Counts are looked up by name, however the rows came."""
+    """Counts are looked up by metric, in whatever order."""
     straight = mixed = Watch()
-    for run in played(runs):
+    for run in number_runs(runs):
         straight, expected = follow_run(straight, run)
         shuffled = list(run.counts.items())
         rng.shuffle(shuffled)
         other = watched_run(run.number, dict(shuffled), at=run.at, version=run.suite_version)
-        mixed, found = follow_run(mixed, other)
-        assert kinds(found) == kinds(expected)
+        mixed, changes = follow_run(mixed, other)
+        assert kinds(changes) == kinds(expected)
     assert mixed == straight
 
 
@@ -148,7 +152,7 @@ def test_a_run_without_a_trial_leaves_its_metric_alone() -> None:
 
 
 def test_availability_never_enters() -> None:
-    """An outage is no degradation: void trials are counted in a series of their own."""
+    """An outage is no degradation: void trials count only towards availability."""
     story = settled_story()
     before = dict(story.watch.gauges)
 
@@ -160,32 +164,32 @@ def test_availability_never_enters() -> None:
 
 
 def test_no_single_run_raises_the_alarm_and_two_do() -> None:
-    """The worst possible run is confirmed first."""
+    """Even the worst run is confirmed first."""
     story = settled_story()
 
     assert story.runs(2, MetricCount(200, 200)) == [["warned"], ["opened"]]
 
 
-def test_a_warning_wants_four_confirmations_and_no_more() -> None:
-    """Runs that neither calm nor alarm must not follow each other for ever."""
+def test_a_warning_has_four_confirmation_runs_at_most() -> None:
+    """Runs that neither calm nor alarm do not go on for ever."""
     story = settled_story()
     story.run(HALF)
     level = [HALF, MetricCount(10, 1), GOOD, MetricCount(10, 1), GOOD, GOOD]
 
-    wanted = [story.watch.wants_confirmation]
+    pending = [story.watch.wants_confirmation]
     for count in level:
         assert story.run(count) == []
-        wanted.append(story.watch.wants_confirmation)
+        pending.append(story.watch.wants_confirmation)
 
-    assert wanted == [True] * 4 + [False] * 3
+    assert pending == [True] * 4 + [False] * 3
 
 
 def test_a_warning_that_calms_may_be_confirmed_anew_later() -> None:
-    """Good runs take the sums down again; what comes then is another warning."""
+    """Good runs lower the sums; the next rise is another warning."""
     story = settled_story()
     story.run(HALF)
 
-    calmed = [kind for found in story.runs(6, GOOD) for kind in found]
+    calmed = [kind for changes in story.runs(6, GOOD) for kind in changes]
 
     assert calmed == ["calmed"]
     assert not story.watch.wants_confirmation
@@ -194,7 +198,7 @@ def test_a_warning_that_calms_may_be_confirmed_anew_later() -> None:
 
 
 def test_an_alarm_ends_the_warning_and_empties_the_sums() -> None:
-    """What was acted on does not count again."""
+    """Evidence counts for one alarm only."""
     story = settled_story()
     story.runs(2, DEAD)
 
@@ -203,8 +207,8 @@ def test_an_alarm_ends_the_warning_and_empties_the_sums() -> None:
     assert story.runs(3, DEAD) == [[], [], []]
 
 
-def test_an_alarm_carries_the_figures_it_rests_on() -> None:
-    """Whoever reads it later can reckon it up again."""
+def test_an_alarm_carries_its_figures() -> None:
+    """The evidence can be recomputed later."""
     story = settled_story()
     story.run(DEAD)
 
@@ -221,8 +225,8 @@ def test_an_alarm_carries_the_figures_it_rests_on() -> None:
 @pytest.mark.parametrize(
     "metric", [CLOSURE, Metric.REASONING_REPLAY_ERROR, PARSE], ids=lambda metric: metric.value
 )
-def test_a_refusal_of_what_was_taken_opens_at_once(metric: Metric) -> None:
-    """A replay 400, a refused closure, no tools: that needs no statistics and no baseline."""
+def test_a_new_refusal_opens_an_alarm_at_once(metric: Metric) -> None:
+    """A replay 400, a refused closure or missing tools need no statistics and no baseline."""
     story = Story(metric=metric)
     story.run(GOOD)
 
@@ -232,31 +236,31 @@ def test_a_refusal_of_what_was_taken_opens_at_once(metric: Metric) -> None:
     assert opened.figures["refused"] is True
 
 
-def test_a_refusal_of_what_was_never_asked_before_opens_at_once() -> None:
-    """An endpoint that begins to think, and refuses its thoughts, is another one than it was."""
+def test_a_refusal_of_a_new_kind_of_trial_opens_at_once() -> None:
+    """An endpoint that starts to reason, and refuses its reasoning, has degraded."""
     story = Story(metric=Metric.REASONING_REPLAY_ERROR)
     story.run({PARSE: GOOD})
 
     assert kinds(story.run(REFUSED)) == ["opened"]
 
 
-def test_what_was_refused_from_the_first_run_is_no_degradation() -> None:
+def test_a_refusal_since_the_first_run_is_no_degradation() -> None:
     """It is a capability that the endpoint never had."""
     story = Story(metric=CLOSURE)
 
-    found = story.runs(60, REFUSED)
+    changes = story.runs(60, REFUSED)
 
-    assert [kinds for kinds in found if kinds] == [["frozen"]]
+    assert [kinds for kinds in changes if kinds] == [["frozen"]]
 
 
 @pytest.mark.parametrize("trials", [1, 12])
-def test_what_never_worked_cannot_get_worse(trials: int) -> None:
-    """Years of failing as from the start raise no alarm: there is nothing to miss."""
+def test_a_metric_that_never_worked_raises_no_alarm(trials: int) -> None:
+    """Years of failing since the start are no degradation."""
     story = Story(metric=Metric.PARALLEL_DOWNGRADE)
 
-    found = story.runs(1000, MetricCount(trials, trials))
+    changes = story.runs(1000, MetricCount(trials, trials))
 
-    assert [kinds for kinds in found if kinds] == [["frozen"]]
+    assert [kinds for kinds in changes if kinds] == [["frozen"]]
 
 
 @pytest.mark.parametrize(
@@ -265,14 +269,14 @@ def test_what_never_worked_cannot_get_worse(trials: int) -> None:
     ids=["a single one", "less than half", "failed without a refusal"],
 )
 def test_few_refusals_wait_for_statistics(count: MetricCount) -> None:
-    """A single refusal may be a blip; half of the trials are none."""
+    """A single refusal may be a blip; fewer than half of the trials open no alarm."""
     story = settled_story(metric=CLOSURE)
 
     assert "opened" not in kinds(story.run(count))
 
 
-def test_two_metrics_badly_off_at_once_are_worse_than_either() -> None:
-    """Both become most severe, each naming the other."""
+def test_two_serious_alarms_at_once_become_severe() -> None:
+    """Both become S3, each naming the other."""
     both = {PARSE: HALF, CLOSURE: HALF}
     story = settled_story(dict.fromkeys(both, GOOD))
     story.runs(2, both)
@@ -285,7 +289,7 @@ def test_two_metrics_badly_off_at_once_are_worse_than_either() -> None:
     assert together == {PARSE: [CLOSURE.value], CLOSURE: [PARSE.value]}
 
 
-def test_what_the_validator_blocked_is_the_same_fault_as_its_schema() -> None:
+def test_blocked_calls_and_schema_failures_are_one_fault() -> None:
     """One fault that two metrics see is not two."""
     both = {Metric.SCHEMA_FAILURE: HALF, Metric.UNSAFE_BLOCKED: HALF}
     story = settled_story(dict.fromkeys(both, GOOD))
@@ -295,7 +299,7 @@ def test_what_the_validator_blocked_is_the_same_fault_as_its_schema() -> None:
 
 
 def test_a_mild_alarm_beside_a_bad_one_makes_neither_worse() -> None:
-    """Only two that are badly off count."""
+    """Only alarms of S2 and above count."""
     both = {PARSE: HALF, Metric.PARALLEL_DOWNGRADE: MetricCount(10, 1)}
     story = settled_story(dict.fromkeys(both, GOOD))
     story.runs(10, both)
@@ -304,8 +308,8 @@ def test_a_mild_alarm_beside_a_bad_one_makes_neither_worse() -> None:
     assert severities == {PARSE: Severity.S2, Metric.PARALLEL_DOWNGRADE: Severity.S1}
 
 
-def test_another_suite_version_begins_anew_and_ends_what_was_open() -> None:
-    """Other questions are harder or easier: nothing of before compares."""
+def test_another_suite_version_starts_over_and_ends_open_alarms() -> None:
+    """Other probes are harder or easier, so earlier runs do not compare."""
     story = settled_story()
     story.runs(2, DEAD)
 

@@ -1,4 +1,4 @@
-"""What of a run's attempts is compared from run to run."""
+"""The attempts of a run that are compared from run to run."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from tests.health.builders import attempt
 GOOD, BAD = (Verdict(Metric.PARSE_SUCCESS, good=good) for good in (True, False))
 
 
-def test_only_questions_that_every_suite_asks_are_compared() -> None:
-    """A full run's harder questions would look like a degradation."""
+def test_only_probes_of_every_suite_are_compared() -> None:
+    """The harder probes of a full run would look like a degradation."""
     both = [attempt("format", verdicts=[GOOD, BAD]), attempt("tag_in_text", verdicts=[BAD] * 9)]
 
     counts = watched_rates(both, None)
@@ -19,24 +19,24 @@ def test_only_questions_that_every_suite_asks_are_compared() -> None:
     assert (counts[Metric.PARSE_SUCCESS].trials, counts[Metric.PARSE_SUCCESS].failures) == (2, 1)
 
 
-def test_what_a_light_run_asks_a_full_one_asks_too() -> None:
-    """Else the counts of full runs would miss something."""
+def test_a_full_run_contains_the_light_probes() -> None:
+    """Otherwise the counts of full runs would miss trials."""
     assert {trial.probe for trial in plan_trials("light")} <= {
         trial.probe for trial in plan_trials("full")
     }
 
 
 def test_calls_in_the_text_format_that_is_always_used_went_well() -> None:
-    """As the charts have it: a parser is known, so the caller gets its call."""
+    """As in the charts: the parser is known, so the caller gets its call."""
     verdict = Verdict(Metric.PARSE_SUCCESS, good=False, parser="hermes")
-    found = [attempt("format", verdicts=[verdict])]
+    attempts = [attempt("format", verdicts=[verdict])]
 
-    assert watched_rates(found, "hermes")[Metric.PARSE_SUCCESS].failures == 0
-    assert watched_rates(found, None)[Metric.PARSE_SUCCESS].failures == 1
+    assert watched_rates(attempts, "hermes")[Metric.PARSE_SUCCESS].failures == 0
+    assert watched_rates(attempts, None)[Metric.PARSE_SUCCESS].failures == 1
 
 
 def test_void_attempts_have_no_trial() -> None:
-    """An outage enters only availability, which is not watched for degradation."""
+    """An outage counts only towards availability, which is not watched."""
     void = attempt(
         "format", outcome=Outcome.VOID, verdicts=[Verdict(Metric.AVAILABILITY, good=False)]
     )
@@ -47,7 +47,7 @@ def test_void_attempts_have_no_trial() -> None:
 
 
 def test_failed_closures_and_replays_are_refusals() -> None:
-    """The endpoint answered 400; there is no other way to fail them."""
+    """Both fail only if the endpoint answers 400."""
     verdicts = [
         Verdict(Metric.CLOSURE_ERROR, good=False),
         Verdict(Metric.CLOSURE_ERROR, good=True),
@@ -56,13 +56,13 @@ def test_failed_closures_and_replays_are_refusals() -> None:
         BAD,
     ]
 
-    found = count_refusals([attempt("round_trip", verdicts=verdicts)])
+    refusals = count_refusals([attempt("round_trip", verdicts=verdicts)])
 
-    assert +found == {Metric.CLOSURE_ERROR: 1, Metric.REASONING_REPLAY_ERROR: 1}
+    assert +refusals == {Metric.CLOSURE_ERROR: 1, Metric.REASONING_REPLAY_ERROR: 1}
 
 
-def test_saying_that_there_are_no_tools_refuses_the_call_that_was_owed() -> None:
-    """Once an attempt; a bare failure to call is none."""
+def test_a_no_tools_answer_counts_as_a_refusal() -> None:
+    """Once per attempt; an answer without a call is no refusal."""
     none = attempt("format", findings=[FindingKind.NO_TOOLS], verdicts=[BAD])
     prose = attempt("format", 2, findings=[FindingKind.NO_CALL], verdicts=[BAD])
     unwatched = attempt("tag_in_text", findings=[FindingKind.NO_TOOLS], verdicts=[BAD])

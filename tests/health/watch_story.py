@@ -1,4 +1,4 @@
-"""Stories of one watch: runs one after the other, and what each of them changed."""
+"""Stories of one watch: runs one after the other, and the changes of each."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ Counts = Mapping[Metric, MetricCount]
 def watched_run(
     number: int, counts: Counts, *, at: datetime | None = None, version: str = "tool-probe-v1"
 ) -> WatchedRun:
-    """A run; every number is six hours later than the one before unless told."""
+    """A run; by default each number is six hours after the one before."""
     return WatchedRun(number, at or AT + number * EVERY, version, EVERY, counts)
 
 
 class Story:
-    """A watch and its clock. What is not named is a run of parse success six hours later."""
+    """A watch and its clock. By default a run counts parse success and comes six hours later."""
 
     def __init__(self, watch: Watch | None = None, *, metric: Metric = PARSE) -> None:
         self.watch, self.metric = watch or Watch(), metric
@@ -50,7 +50,7 @@ class Story:
     def runs(
         self, times: int, count: MetricCount | Counts, *, after: timedelta = EVERY
     ) -> list[list[str]]:
-        """So many runs alike; the kinds of change after each."""
+        """Repeat a run this many times; the kinds of change after each."""
         return [kinds(self.run(count, after=after)) for _ in range(times)]
 
     @property
@@ -64,7 +64,7 @@ class Story:
 
 
 def settled_story(count: MetricCount | Counts = GOOD, *, metric: Metric = PARSE) -> Story:
-    """A story whose baseline is frozen on twenty runs alike."""
+    """A story with a baseline frozen on twenty equal runs."""
     story = Story(metric=metric)
     story.runs(20, count)
     return story

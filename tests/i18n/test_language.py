@@ -37,7 +37,7 @@ from dashboard.trust import detection, modes
 from health import translation as wording
 from health.metric_names import degradation_headline
 from health.modes import Mode
-from health.policy import STAGES as ALL_STAGES
+from health.policy import RISKS_BY_STAGE as ALL_STAGES
 from health.risk import Risk
 from health.status import Status
 from probes.errors import TargetError

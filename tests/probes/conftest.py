@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from hypothesis import settings
 
-# How long one example takes says something about the machine, not about the code.
-# Seeds differ from run to run, so that few examples each become many.
+# The time of one example depends on the machine, not on the code.
+# Seeds differ from run to run, so that few examples per run add up.
 settings.register_profile("toolgauge", deadline=None, max_examples=25)
 settings.load_profile("toolgauge")

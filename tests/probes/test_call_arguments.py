@@ -51,11 +51,11 @@ def test_empty_arguments_are_an_empty_object() -> None:
     ],
 )
 def test_arguments_that_are_not_a_json_object_say_why(text: str, error: str) -> None:
-    """Broken arguments come back as a sentence, never as an exception."""
-    read = read_arguments(text)
+    """Invalid arguments give a sentence, never an exception."""
+    arguments = read_arguments(text)
 
-    assert read.value is None
-    assert error in read.error
+    assert arguments.value is None
+    assert error in arguments.error
 
 
 def test_brackets_inside_strings_are_not_depth() -> None:
@@ -66,18 +66,18 @@ def test_brackets_inside_strings_are_not_depth() -> None:
 
 
 def test_duplicate_keys_are_reported_with_the_last_value() -> None:
-    """A key given twice is readable but never goes unnoticed."""
-    read = read_arguments('{"a": 1, "b": {"c": 1, "c": 2}, "a": 3}')
+    """A duplicate key is readable but reported."""
+    arguments = read_arguments('{"a": 1, "b": {"c": 1, "c": 2}, "a": 3}')
 
-    assert read == Arguments({"a": 3, "b": {"c": 2}}, duplicate_keys=("c", "a"))
+    assert arguments == Arguments({"a": 3, "b": {"c": 2}}, duplicate_keys=("c", "a"))
 
 
 @given(st.text() | st.text(alphabet='{}[]",:\\0eE-+ntrufalse\ud800\0'))
 def test_no_text_makes_reading_raise(text: str) -> None:
     """Any text gives either an object or a reason."""
-    read = read_arguments(text)
+    arguments = read_arguments(text)
 
-    assert (read.value is None) == bool(read.error)
+    assert (arguments.value is None) == bool(arguments.error)
 
 
 @given(st.dictionaries(st.text(), JSON_VALUES, max_size=4))
@@ -90,10 +90,10 @@ def test_what_json_writes_is_read_back(value: dict[str, object]) -> None:
 def test_no_arguments_make_validation_raise(value: dict[str, object]) -> None:
     """Whatever was parsed can be validated, lone surrogates and huge numbers included."""
     text = json.dumps(value)
-    read = read_arguments(text)
-    assert read.value is not None
+    arguments = read_arguments(text)
+    assert arguments.value is not None
 
-    for finding in validate_arguments(SCHEMA, read.value):
+    for finding in validate_arguments(SCHEMA, arguments.value):
         assert finding.kind is FindingKind.SCHEMA_MISMATCH
 
 
@@ -107,11 +107,11 @@ def test_schema_findings_carry_the_path() -> None:
 
 
 def test_valid_arguments_have_no_findings() -> None:
-    """A call that fits its schema is clean."""
+    """A valid call has no findings."""
     assert validate_arguments(SCHEMA, {"a": [1, 2]}) == ()
 
 
 def test_a_schema_never_fetches_anything() -> None:
-    """A remote reference is refused instead of being looked up."""
+    """A remote reference is refused, not fetched."""
     with pytest.raises(ValueError, match="Retrieval is disabled"):
         validate_arguments({"$ref": "http://example.test/schema.json"}, {})

@@ -17,7 +17,7 @@ from probes.http_reply import read_http_reply
 from probes.messages import JSON
 from probes.relayed_errors import error_inside, relayed_error
 
-# The vendors' own words, with the message index where they give one.
+# The vendors' own words, with the message index if they include one.
 SAID: list[tuple[ErrorClass, int | None, str]] = [
     (
         ErrorClass.REPLAY_MISSING,
@@ -321,25 +321,25 @@ SAID: list[tuple[ErrorClass, int | None, str]] = [
 
 
 def kind_of(status: int, error: ErrorBody) -> ErrorClass | None:
-    found = classify_error(status, error)
-    return found.kind if found else None
+    meaning = classify_error(status, error)
+    return meaning.kind if meaning else None
 
 
 @pytest.mark.parametrize(("kind", "index", "message"), SAID)
 def test_the_vendors_own_words_have_their_class(
     kind: ErrorClass, index: int | None, message: str
 ) -> None:
-    """Every row of the table knows the texts that were seen in the wild."""
-    found = classify_error(400, ErrorBody(message))
+    """Every row of the table matches the messages of real vendors."""
+    meaning = classify_error(400, ErrorBody(message))
 
-    assert found is not None
-    assert (found.kind, found.index) == (kind, index)
-    assert found.action is ACTIONS[kind]
-    assert found.matched
+    assert meaning is not None
+    assert (meaning.kind, meaning.index) == (kind, index)
+    assert meaning.action is ACTIONS[kind]
+    assert meaning.matched
 
 
 def relayed(message: str) -> list[str]:
-    """The same error as relays word it."""
+    """The same error in the wording of relays."""
     body = json.dumps({"error": {"message": message, "type": "invalid_request_error"}})
     return [
         message.upper(),
@@ -360,12 +360,12 @@ def relayed(message: str) -> list[str]:
 def test_a_relay_around_the_error_changes_nothing(
     kind: ErrorClass, index: int | None, message: str
 ) -> None:
-    """Prefix, brackets, exception name and JSON inside a string are looked through."""
+    """Prefix, brackets, exception name and JSON inside a string are unwrapped."""
     for wrapped in relayed(message):
-        found = classify_error(400, ErrorBody(wrapped))
+        meaning = classify_error(400, ErrorBody(wrapped))
 
-        assert found is not None, wrapped
-        assert (found.kind, found.index) == (kind, index), wrapped
+        assert meaning is not None, wrapped
+        assert (meaning.kind, meaning.index) == (kind, index), wrapped
 
 
 @pytest.mark.parametrize(
@@ -395,7 +395,7 @@ def test_a_relay_around_the_error_changes_nothing(
     ],
 )
 def test_near_misses_have_no_class(message: str) -> None:
-    """A word of a sign is not the sign."""
+    """Part of a pattern is not a match."""
     assert classify_error(400, ErrorBody(message)) is None
 
 
@@ -414,7 +414,7 @@ def test_near_misses_have_no_class(message: str) -> None:
 def test_the_status_of_the_vendor_decides_what_is_transient(
     status: int, message: str, expected: ErrorClass
 ) -> None:
-    """A 5xx is trouble on the way, unless it is a relay's wrapping or Ollama's own parser."""
+    """A 5xx is transient, unless it is a relay's wrapping or Ollama's own parser error."""
     assert kind_of(status, ErrorBody(message)) is expected
 
 
@@ -433,25 +433,25 @@ def test_an_error_code_inside_a_200_counts_as_its_status() -> None:
     ],
 )
 def test_a_code_alone_is_enough(code: str, kind: ErrorClass) -> None:
-    """Some vendors word the message freely and keep the code."""
+    """Some vendors vary the message and keep the code."""
     assert kind_of(400, ErrorBody("参数有误", code)) is kind
 
 
 def test_what_a_model_wrote_is_not_taken_for_a_vendors_error() -> None:
-    """Ollama quotes the call it could not read, and a call may say anything."""
+    """Ollama quotes the call that it could not read, and a call may contain anything."""
     message = 'error parsing tool call: raw=\'{"message": "model is loading"}\', err=x'
 
     assert kind_of(500, ErrorBody(message)) is ErrorClass.SERVER_PARSE
 
 
 def test_the_rows_of_a_dialect_are_asked_first() -> None:
-    """A vendor may mean something else by the same words."""
+    """A vendor may use the same words for something else."""
     row = ErrorPattern(ErrorClass.NO_TOOLS, (("tool choice must be auto",),))
 
-    found = classify_error(400, ErrorBody("Tool choice must be auto"), (row,))
+    meaning = classify_error(400, ErrorBody("Tool choice must be auto"), (row,))
 
-    assert found is not None
-    assert found.kind is ErrorClass.NO_TOOLS
+    assert meaning is not None
+    assert meaning.kind is ErrorClass.NO_TOOLS
 
 
 def test_every_class_has_a_row_an_action_and_a_finding() -> None:
@@ -463,7 +463,7 @@ def test_every_class_has_a_row_an_action_and_a_finding() -> None:
 
 @pytest.mark.parametrize("raw_as_text", [True, False])
 def test_the_vendors_error_is_found_in_a_relays_metadata(raw_as_text: bool) -> None:
-    """OpenRouter says only that its provider failed; the reason stands in metadata.raw."""
+    """OpenRouter only says that its provider failed; the reason is in metadata.raw."""
     raw: JSON = {"error": {"message": "Tool choice must be auto", "code": "1210"}}
     metadata: JSON = {"raw": json.dumps(raw) if raw_as_text else raw, "provider_name": "Z.AI"}
     body: JSON = {
@@ -492,7 +492,7 @@ def test_an_error_in_base_resp_of_a_200_is_an_error() -> None:
 
 
 def test_a_relayed_refusal_reaches_the_finding() -> None:
-    """The kind and the sentence come from the vendor's error, not from the relay's."""
+    """The kind and the message come from the vendor's error, not from the relay's."""
     metadata: JSON = {"raw": '{"error": {"message": "Tool choice must be auto"}}'}
     error: JSON = {"message": "Provider returned error", "code": 400, "metadata": metadata}
 
@@ -503,7 +503,7 @@ def test_a_relayed_refusal_reaches_the_finding() -> None:
 
 
 def test_a_server_that_cannot_read_its_own_model_is_not_merely_overloaded() -> None:
-    """Z45 and Z46: the 500 is a fact about parsing; any other 500 is trouble on the way."""
+    """Z45 and Z46: this 500 is about parsing; any other 500 is transient."""
     with pytest.raises(Refused) as caught:
         read_http_reply(
             OpenAIChatAdapter(), answer(500, {"error": "error parsing tool call: raw='{', err=x"})
@@ -519,33 +519,33 @@ texts = st.text() | st.text(alphabet='[]{}":\\, 4e()-', max_size=80)
 
 @given(st.integers(100, 599), texts, texts)
 def test_no_text_breaks_the_classifier(status: int, message: str, code: str) -> None:
-    """What an endpoint says is data, whatever it is."""
-    found = classify_error(status, ErrorBody(message, code))
+    """Any text of an endpoint is data."""
+    meaning = classify_error(status, ErrorBody(message, code))
 
-    assert found is None or isinstance(found, ErrorMeaning)
+    assert meaning is None or isinstance(meaning, ErrorMeaning)
 
 
 @pytest.mark.parametrize("piece", ["{", '{"error":', "[400]:", "Exception - ", "messages.", "\\"])
 def test_long_hostile_texts_are_bounded(piece: str) -> None:
-    """A megabyte of markers is cut before it is looked at."""
+    """A megabyte of markers is cut before it is scanned."""
     assert classify_error(400, ErrorBody(piece * (1_000_000 // len(piece)))) is None
 
 
 def test_z66_a_model_without_a_tool_template_is_told_apart() -> None:
     """Ollama refuses tools for a model file whose template has none."""
-    said = "registry.ollama.ai/library/custom:latest does not support tools"
+    message = "registry.ollama.ai/library/custom:latest does not support tools"
 
-    classified = classify_error(400, ErrorBody(said))
+    classified = classify_error(400, ErrorBody(message))
 
     assert classified is not None
     assert classified.kind is ErrorClass.NO_TOOLS
 
 
 def test_z46_a_parser_that_expects_another_format_is_told_from_an_outage() -> None:
-    """Ollama's 500 about an unexpected end of JSON says that its parser does not fit the model."""
-    said = "failed to parse JSON: unexpected end of JSON input"
+    """Ollama's 500 about an unexpected end of JSON means that its parser does not fit the model."""
+    message = "failed to parse JSON: unexpected end of JSON input"
 
-    classified = classify_error(500, ErrorBody(said))
+    classified = classify_error(500, ErrorBody(message))
     outage = classify_error(500, ErrorBody("internal server error"))
 
     assert classified is not None

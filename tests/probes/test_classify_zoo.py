@@ -1,4 +1,4 @@
-"""The refusals of the failure zoo, in the vendors' words: what each means and what helps."""
+"""The refusals of the failure zoo, in the vendors' words: their meaning and the remedy."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Meaning = tuple[ErrorClass, Action, int | None]
 
 
 def meaning(message: str) -> Meaning | None:
-    found = classify_error(400, ErrorBody(message))
-    return (found.kind, found.action, found.index) if found else None
+    result = classify_error(400, ErrorBody(message))
+    return (result.kind, result.action, result.index) if result else None
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def meaning(message: str) -> Meaning | None:
 def test_z01_z02_z06_z08_reasoning_that_was_not_passed_back(
     message: str, index: int | None
 ) -> None:
-    """The stored text helps, at the message that is named."""
+    """Restoring the stored text at the named message helps."""
     expected = (ErrorClass.REPLAY_MISSING, Action.RESTORE_REASONING, index)
 
     assert meaning(message) == expected
@@ -50,7 +50,7 @@ def test_z01_z02_z06_z08_reasoning_that_was_not_passed_back(
     ],
 )
 def test_z07_z09_z62_z67_z70_a_forced_choice_that_meets_thinking(message: str) -> None:
-    """Leaving the choice out helps; nothing else does."""
+    """Only dropping the choice helps."""
     assert meaning(message) == (ErrorClass.FORCED_CHOICE, Action.DROP_TOOL_CHOICE, None)
 
 
@@ -70,7 +70,7 @@ def test_z07_z09_z62_z67_z70_a_forced_choice_that_meets_thinking(message: str) -
     ],
 )
 def test_z10_z52_a_call_without_its_result(message: str, index: int | None) -> None:
-    """Error results for what is open help."""
+    """Error results for open calls help."""
     expected = (ErrorClass.CLOSURE_MISSING, Action.SYNTHESISE_RESULTS, index)
 
     assert meaning(message) == expected
@@ -85,7 +85,7 @@ def test_z10_z52_a_call_without_its_result(message: str, index: int | None) -> N
     ],
 )
 def test_z11_z65_turns_in_an_order_that_is_not_taken(message: str) -> None:
-    """Trimming at a question or putting turns in order helps."""
+    """Trimming at a question or reordering turns helps."""
     assert meaning(message) == (ErrorClass.CLOSURE_ORDER, Action.REORDER, None)
 
 
@@ -97,11 +97,11 @@ def test_z11_z65_turns_in_an_order_that_is_not_taken(message: str) -> None:
     ],
 )
 def test_z37_z53_a_result_without_its_call(message: str) -> None:
-    """Dropping what answers nothing helps; a missing call must not be made up."""
-    found = meaning(message)
+    """Dropping the orphan helps; a missing call must not be invented."""
+    result = meaning(message)
 
-    assert found is not None
-    assert found[:2] == (ErrorClass.CLOSURE_ORPHAN, Action.DROP_ORPHANS)
+    assert result is not None
+    assert result[:2] == (ErrorClass.CLOSURE_ORPHAN, Action.DROP_ORPHANS)
 
 
 @pytest.mark.parametrize(
@@ -112,18 +112,18 @@ def test_z37_z53_a_result_without_its_call(message: str) -> None:
     ],
 )
 def test_z44_z72_two_under_one_id(message: str) -> None:
-    """Ids of their own on the wire help."""
-    found = meaning(message)
+    """Unique ids on the wire help."""
+    result = meaning(message)
 
-    assert found is not None
-    assert found[:2] == (ErrorClass.CLOSURE_DUPLICATE, Action.SUFFIX_IDS)
+    assert result is not None
+    assert result[:2] == (ErrorClass.CLOSURE_DUPLICATE, Action.SUFFIX_IDS)
 
 
 def test_z12_a_call_without_its_signature() -> None:
-    """The signature that was received helps, or the documented sentinel."""
-    said = "Function call is missing a thought_signature in functionCall parts."
+    """The received signature helps, or the documented sentinel."""
+    message = "Function call is missing a thought_signature in functionCall parts."
 
-    assert meaning(said) == (
+    assert meaning(message) == (
         ErrorClass.REPLAY_SIGNATURE_MISSING,
         Action.RESTORE_SIGNATURE,
         None,
@@ -140,7 +140,7 @@ def test_z12_a_call_without_its_signature() -> None:
     ],
 )
 def test_z13_z54_a_signature_that_fits_no_more(message: str) -> None:
-    """All signed blocks of that message go, never one of them."""
+    """All signed blocks of that message are dropped, never only one."""
     assert meaning(message) == (
         ErrorClass.REPLAY_SIGNATURE_BAD,
         Action.DROP_SIGNATURES,
@@ -149,13 +149,13 @@ def test_z13_z54_a_signature_that_fits_no_more(message: str) -> None:
 
 
 def test_z69_a_block_of_a_changed_conversation_is_told_from_a_bad_signature() -> None:
-    """The text names a bad signature as well; the binding is what matters."""
-    said = (
+    """The message names a bad signature as well; the binding matters."""
+    message = (
         "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a "
         "different conversation."
     )
 
-    assert meaning(said) == (ErrorClass.REPLAY_PREFIX_BOUND, Action.STRIP_BLOCKS, 1)
+    assert meaning(message) == (ErrorClass.REPLAY_PREFIX_BOUND, Action.STRIP_BLOCKS, 1)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_z69_a_block_of_a_changed_conversation_is_told_from_a_bad_signature() ->
     ],
 )
 def test_z51_an_item_without_its_pair(message: str) -> None:
-    """Both items go back, or neither keeps its id."""
+    """Both items are sent, or both ids are removed."""
     assert meaning(message) == (ErrorClass.REPLAY_ITEM, Action.PAIR_ITEMS, None)
 
 
@@ -210,8 +210,8 @@ def test_z51_an_item_without_its_pair(message: str) -> None:
 def test_z38_z39_z49_z56_z57_z61_what_a_request_is_refused_for(
     message: str, kind: ErrorClass, action: Action
 ) -> None:
-    """Each has its own remedy, so none may be taken for another."""
-    found = meaning(message)
+    """Each has its own remedy, so none may be confused with another."""
+    result = meaning(message)
 
-    assert found is not None
-    assert found[:2] == (kind, action)
+    assert result is not None
+    assert result[:2] == (kind, action)

@@ -1,4 +1,4 @@
-"""Intervals hold the truth as often as they say."""
+"""Intervals contain the true rate as often as they claim."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from tests.extent import EXTENT
 
 
 def test_intervals_hold_the_true_rate() -> None:
-    """Vendors that go wrong by chance, measured over and over; the dice are fixed.
+    """Vendors that fail randomly, measured again and again with fixed seeds.
 
     `python -m benchmarks.coverage` does the same in 200 runs.
     """
-    found = asyncio.run(cover(EXTENT.coverage_runs))
+    checks = asyncio.run(cover(EXTENT.coverage_runs))
 
-    assert share(found) >= 0.95
-    assert share([held for held in found if held.by_chance]) >= 0.9
+    assert share(checks) >= 0.95
+    assert share([held for held in checks if held.by_chance]) >= 0.9

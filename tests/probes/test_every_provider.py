@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 KEY = "sim-canary-4711"
 TRIALS = [Trial("format", trial) for trial in range(1, 6)]
-# Where the question goes, and which header carries the key.
+# The path of the request, and the header with the key.
 PLACES = {
     Provider.ANTHROPIC: ("https://e.test/v1/messages", "x-api-key"),
     Provider.OPENAI: ("https://e.test/chat/completions", "authorization"),
@@ -37,19 +37,19 @@ async def test_a_model_that_does_as_asked_passes(provider: Provider) -> None:
     """Question out and call back, through the adapter of each provider."""
     adapter = ADAPTERS[provider]
     url, header = PLACES.get(provider, PLACES[Provider.OPENAI])
-    seen: list[httpx.Request] = []
+    requests: list[httpx.Request] = []
 
     def obey(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
+        requests.append(request)
         call = adapter.read_request(json.loads(request.content))
         assert not call.stream, "nobody asked for a stream"
         (tool,) = call.tools
-        asked = call.turns[-1].parts[0]
-        assert isinstance(asked, Text)
-        said = dict(line.split(": ", 1) for line in asked.text.splitlines() if ": " in line)
-        values = {name: said[name] for name in ("message", "tag")}
-        made = ToolCall("call_1", tool.name, values, adapter.format, json.dumps(values))
-        reply = Reply((made,), Stop.TOOL_CALLS, Usage(5, 6), id="r", model="m-1")
+        prompt = call.turns[-1].parts[0]
+        assert isinstance(prompt, Text)
+        fields = dict(line.split(": ", 1) for line in prompt.text.splitlines() if ": " in line)
+        values = {name: fields[name] for name in ("message", "tag")}
+        tool_call = ToolCall("call_1", tool.name, values, adapter.format, json.dumps(values))
+        reply = Reply((tool_call,), Stop.TOOL_CALLS, Usage(5, 6), id="r", model="m-1")
         return answer(200, adapter.write_reply(reply))
 
     target = Target(provider, "https://e.test", "m", Secret(KEY), max_concurrency=1)
@@ -57,7 +57,7 @@ async def test_a_model_that_does_as_asked_passes(provider: Provider) -> None:
         attempts = [a async for a in run_trials(target, TRIALS, seed=1, transport=transport)]
 
     assert {attempt.outcome for attempt in attempts} == {Outcome.PASS}, attempts[0].findings
-    assert str(seen[0].url) == url
-    assert KEY in seen[0].headers[header]
+    assert str(requests[0].url) == url
+    assert KEY in requests[0].headers[header]
     assert KEY not in json.dumps([replace(a).as_json() for a in attempts])
     assert attempts[0].usage.output_tokens == 6

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 
 TARGET = Target(Provider.OPENAI, "https://e.test/v1", "m", Secret("sim-canary-4711"))
 CALL = ModelCall("m", (Turn(Role.USER, (Text("Grüße"),)),))
-WHOLE = {"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}
+WHOLE_ANSWER = {"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}
 Handler = Callable[[httpx.Request], httpx.Response]
 
 
@@ -42,8 +42,8 @@ def sse(*events: Mapping[str, Any], done: bool = True, kind: str = "text/event-s
     return lambda request: answer(200, body, content_type=kind)
 
 
-def delta(finish: str | None = None, **said: Any) -> dict[str, Any]:
-    return {"choices": [{"index": 0, "delta": said, "finish_reason": finish}]}
+def delta(finish: str | None = None, **delta_fields: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": delta_fields, "finish_reason": finish}]}
 
 
 def arguments(text: str) -> dict[str, Any]:
@@ -55,31 +55,31 @@ END = delta("tool_calls")
 
 
 async def test_an_exchange_keeps_both_sides_and_the_reply() -> None:
-    """What went out, what came in, and what was read from it stand together."""
-    exchange, found = await ask(lambda request: answer(200, WHOLE))
+    """The request, the response and the parsed reply are kept together."""
+    exchange, result = await ask(lambda request: answer(200, WHOLE_ANSWER))
 
-    assert isinstance(found, Answer)
-    assert found.reply is not None
-    assert (found.reply.text, found.refusal) == ("hi", None)
-    assert (exchange.label, exchange.reply, exchange.error) == ("the label", found.reply, None)
+    assert isinstance(result, Answer)
+    assert result.reply is not None
+    assert (result.reply.text, result.refusal) == ("hi", None)
+    assert (exchange.label, exchange.reply, exchange.error) == ("the label", result.reply, None)
     assert exchange.outgoing is not None
     assert exchange.outgoing.url == "https://e.test/v1/chat/completions"
     assert exchange.outgoing.headers["Authorization"] == "Bearer sim-canary-4711"
     assert "Grüße" in exchange.outgoing.body.decode()
     assert exchange.incoming is not None
-    assert json.loads(exchange.incoming.body) == WHOLE
+    assert json.loads(exchange.incoming.body) == WHOLE_ANSWER
 
 
 async def test_a_refusal_is_an_answer() -> None:
-    """What the endpoint says no to is for the script to judge."""
+    """The script judges a refusal."""
     body = {"error": {"message": "m does not support tools"}}
 
-    exchange, found = await ask(lambda request: answer(400, body))
+    exchange, result = await ask(lambda request: answer(400, body))
 
-    assert isinstance(found, Answer)
-    assert found.refusal is not None
-    assert found.refusal.kind == "no_tools"
-    assert exchange.error == found.refusal.message
+    assert isinstance(result, Answer)
+    assert result.refusal is not None
+    assert result.refusal.kind == "no_tools"
+    assert exchange.error == result.refusal.message
     assert exchange.incoming is not None
     assert exchange.incoming.status == 400
 
@@ -91,44 +91,44 @@ async def test_a_refusal_is_an_answer() -> None:
 async def test_trouble_is_handed_back_with_what_had_arrived(
     status: int, body: object, kind: type[ProbesError]
 ) -> None:
-    """It is no answer, and nothing is raised, so that its exchange is not lost."""
-    exchange, found = await ask(lambda request: answer(status, body))
+    """Errors are returned, not raised, so that the exchange is kept."""
+    exchange, result = await ask(lambda request: answer(status, body))
 
-    assert isinstance(found, kind)
-    assert exchange.error == found.message
+    assert isinstance(result, kind)
+    assert exchange.error == result.message
     assert exchange.incoming is not None
     assert exchange.incoming.status == status
     assert exchange.reply is None
 
 
 async def test_an_endpoint_that_is_not_there_leaves_the_question_as_evidence() -> None:
-    """Nothing came in; what was asked is known."""
+    """There is no response, but the request is known."""
 
     def refuse(request: httpx.Request) -> httpx.Response:
         raise httpx.ConnectError("refused")
 
-    exchange, found = await ask(refuse)
+    exchange, result = await ask(refuse)
 
-    assert isinstance(found, ConnectFailed)
+    assert isinstance(result, ConnectFailed)
     assert exchange.outgoing is not None
     assert exchange.incoming is None
 
 
 async def test_a_stream_is_read_to_its_end() -> None:
-    """Fragments of a call come together; the request says that it wants them so."""
-    seen: list[httpx.Request] = []
+    """Fragments of a call are joined, and the request asks for a stream."""
+    requests: list[httpx.Request] = []
     stream = sse(arguments('{"a": 1,'), delta(tool_calls=[more('"b": 2}')]), END)
 
     def handle(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
+        requests.append(request)
         return stream(request)
 
-    _, found = await ask(handle, stream=True)
+    _, result = await ask(handle, stream=True)
 
-    assert isinstance(found, Answer)
-    assert found.reply is not None
-    assert [(c.name, c.input) for c in found.reply.calls] == [("probe_add", {"a": 1, "b": 2})]
-    assert json.loads(seen[0].content)["stream"] is True
+    assert isinstance(result, Answer)
+    assert result.reply is not None
+    assert [(c.name, c.input) for c in result.reply.calls] == [("probe_add", {"a": 1, "b": 2})]
+    assert json.loads(requests[0].content)["stream"] is True
 
 
 def more(text: str) -> dict[str, Any]:
@@ -148,29 +148,29 @@ async def test_the_stream_has_its_own_address_where_the_format_says_so() -> None
 @pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8"])
 async def test_a_whole_answer_to_a_streamed_question_is_read_as_one(kind: str) -> None:
     """An endpoint that cannot stream may still answer."""
-    _, found = await ask(lambda request: answer(200, WHOLE, content_type=kind), stream=True)
+    _, result = await ask(lambda request: answer(200, WHOLE_ANSWER, content_type=kind), stream=True)
 
-    assert isinstance(found, Answer)
-    assert found.reply is not None
-    assert found.reply.text == "hi"
+    assert isinstance(result, Answer)
+    assert result.reply is not None
+    assert result.reply.text == "hi"
 
 
 async def test_a_stream_under_the_wrong_content_type_is_read_as_a_stream() -> None:
-    """The bytes say what they are."""
+    """The bytes decide."""
     stream = sse(delta(content="hi"), delta("stop"), kind="application/json")
 
-    _, found = await ask(stream, stream=True)
+    _, result = await ask(stream, stream=True)
 
-    assert isinstance(found, Answer)
-    assert found.reply is not None
-    assert found.reply.text == "hi"
+    assert isinstance(result, Answer)
+    assert result.reply is not None
+    assert result.reply.text == "hi"
 
 
 async def test_a_web_page_in_place_of_a_stream_is_named() -> None:
-    """As for a whole answer."""
-    _, found = await ask(lambda r: answer(200, b"<html>", content_type="text/html"), stream=True)
+    """As for an unstreamed answer."""
+    _, result = await ask(lambda r: answer(200, b"<html>", content_type="text/html"), stream=True)
 
-    assert isinstance(found, NotJSON)
+    assert isinstance(result, NotJSON)
 
 
 @pytest.mark.parametrize(
@@ -183,31 +183,31 @@ async def test_a_web_page_in_place_of_a_stream_is_named() -> None:
     ],
 )
 async def test_a_stream_that_breaks_off_is_no_verdict(stream: Handler) -> None:
-    """Cut in a call, cut in words, an error in place of the rest, nothing at all."""
-    exchange, found = await ask(stream, stream=True)
+    """Cut in a call, cut in text, an error instead of the rest, or nothing at all."""
+    exchange, result = await ask(stream, stream=True)
 
-    assert isinstance(found, Overloaded)
-    assert "broke off" in found.message
+    assert isinstance(result, Overloaded)
+    assert "broke off" in result.message
     assert exchange.incoming is not None
 
 
 async def test_a_call_that_the_model_wrote_wrongly_is_kept_though_an_error_follows() -> None:
-    """What an engine could not read itself is the model's, not the line's."""
+    """A call that the engine could not parse is the model's fault, not the connection's."""
     stream = sse(arguments('{"a": 1,,}'), END, {"error": {"message": "boom"}})
 
-    _, found = await ask(stream, stream=True)
+    _, result = await ask(stream, stream=True)
 
-    assert isinstance(found, Answer)
-    assert found.reply is not None
-    assert found.reply.stop is Stop.ERROR
-    assert [type(part) for part in found.reply.parts] == [BrokenCall]
+    assert isinstance(result, Answer)
+    assert result.reply is not None
+    assert result.reply.stop is Stop.ERROR
+    assert [type(part) for part in result.reply.parts] == [BrokenCall]
 
 
 @pytest.mark.parametrize("status", [400, 503])
 async def test_an_error_status_of_a_streamed_question_is_read_as_an_error(status: int) -> None:
-    """Errors come whole."""
+    """Errors are not streamed."""
     body = {"error": {"message": "m does not support tools"}}
 
-    _, found = await ask(lambda request: answer(status, body), stream=True)
+    _, result = await ask(lambda request: answer(status, body), stream=True)
 
-    assert isinstance(found, Answer) == (status == 400)
+    assert isinstance(result, Answer) == (status == 400)

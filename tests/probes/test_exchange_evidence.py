@@ -22,21 +22,21 @@ OUTGOING = WireRequest(
 def reply_of(*chunks: bytes, **headers: str) -> dict[str, JSON]:
     received = tuple(Chunk(index, data) for index, data in enumerate(chunks))
     incoming = WireResponse(200, headers, received, total_ms=9, first_byte_ms=3)
-    reply = recorded(Exchange(OUTGOING, incoming))["reply"]
+    reply = record_exchange(Exchange(OUTGOING, incoming))["reply"]
     assert isinstance(reply, dict)
     return reply
 
 
-def recorded(exchange: Exchange) -> dict[str, JSON]:
+def record_exchange(exchange: Exchange) -> dict[str, JSON]:
     """The evidence of a single exchange."""
-    (shown,) = record_evidence([exchange], (), Redactor(Secret(KEY))).exchanges
-    assert isinstance(shown, dict)
-    return shown
+    (evidence_json,) = record_evidence([exchange], (), Redactor(Secret(KEY))).exchanges
+    assert isinstance(evidence_json, dict)
+    return evidence_json
 
 
 def test_a_request_keeps_its_body_and_no_credential() -> None:
-    """Only headers on the list are stored."""
-    assert recorded(Exchange(OUTGOING))["request"] == {
+    """Only allowed headers are stored."""
+    assert record_exchange(Exchange(OUTGOING))["request"] == {
         "method": "POST",
         "url": "https://e.test/v1/chat/completions",
         "headers": {"content-type": "application/json"},
@@ -46,7 +46,7 @@ def test_a_request_keeps_its_body_and_no_credential() -> None:
 
 
 def test_reply_headers_are_kept_by_a_list() -> None:
-    """A cookie is not evidence; an echoed key in a listed header is redacted."""
+    """A cookie is not evidence; an echoed key in an allowed header is redacted."""
     reply = reply_of(b"", **{"set-cookie": "a=b", "server": f"x {KEY}"})
 
     assert reply["headers"] == {"server": "x [redacted]"}
@@ -64,7 +64,7 @@ def test_chunks_keep_their_times_and_become_text_where_they_can() -> None:
 
 
 def test_a_large_body_is_cut_and_says_so() -> None:
-    """Evidence is bounded; its true size stays known."""
+    """Evidence is bounded; its true size is kept."""
     reply = reply_of(b"x" * MAX_BODY, b"y" * 100)
 
     assert reply["truncated"] is True
@@ -80,7 +80,7 @@ def test_a_key_across_the_cut_leaves_no_half() -> None:
 
 
 def test_many_tiny_chunks_are_bounded() -> None:
-    """A drip of single bytes cannot blow up the evidence."""
+    """A stream of single bytes cannot inflate the evidence."""
     reply = reply_of(*[b"x"] * 10_000)
 
     assert reply["truncated"] is True
@@ -89,7 +89,7 @@ def test_many_tiny_chunks_are_bounded() -> None:
 
 
 def test_calls_findings_and_error_are_kept_redacted() -> None:
-    """What was parsed is stored beside the bytes, without the key."""
+    """Parsed values are stored beside the bytes, without the key."""
     parts = (ToolCall("c", "f", {KEY: 1}, "openai", KEY), BrokenCall("{", f"bad {KEY}"))
     exchange = Exchange(OUTGOING, None, Reply(parts, Stop.END), error=f"no {KEY}")
     finding = Finding(FindingKind.NO_CALL, "m")
@@ -98,9 +98,9 @@ def test_calls_findings_and_error_are_kept_redacted() -> None:
 
     assert KEY not in json.dumps(evidence)
     assert evidence["findings"] == [{"kind": "no_call", "message": "m", "path": ""}]
-    shown = recorded(exchange)
-    assert shown["error"] == "no [redacted]"
-    assert shown["calls"] == [
+    evidence_json = record_exchange(exchange)
+    assert evidence_json["error"] == "no [redacted]"
+    assert evidence_json["calls"] == [
         {
             "id": "c",
             "name": "f",
@@ -124,9 +124,9 @@ def test_calls_beyond_the_bound_are_marked() -> None:
     """Huge arguments are not stored a second time beside the bytes."""
     big = ToolCall("c", "f", {}, "openai", "x" * (MAX_BODY + 1))
 
-    shown = recorded(Exchange(OUTGOING, None, Reply((big,), Stop.END)))
+    evidence_json = record_exchange(Exchange(OUTGOING, None, Reply((big,), Stop.END)))
 
-    assert shown["calls"] == [{"truncated": True}]
+    assert evidence_json["calls"] == [{"truncated": True}]
 
 
 def test_every_exchange_of_an_attempt_is_kept_in_order() -> None:
@@ -135,10 +135,10 @@ def test_every_exchange_of_an_attempt_is_kept_in_order() -> None:
 
     evidence = record_evidence(exchanges, (), Redactor(None)).as_json()
 
-    shown = evidence["exchanges"]
-    assert isinstance(shown, list)
-    assert [item["label"] for item in shown] == ["asked", "never sent"]
-    assert shown[1] == {
+    evidence_json = evidence["exchanges"]
+    assert isinstance(evidence_json, list)
+    assert [item["label"] for item in evidence_json] == ["asked", "never sent"]
+    assert evidence_json[1] == {
         "label": "never sent",
         "request": {},
         "reply": None,
@@ -148,6 +148,6 @@ def test_every_exchange_of_an_attempt_is_kept_in_order() -> None:
 
 
 def test_an_attempt_without_an_exchange_has_empty_evidence() -> None:
-    """What was cut off before it began has nothing to show."""
+    """An attempt that was cut off before it began has no exchanges."""
     assert record_evidence([], (), Redactor(None)) == Evidence()
     assert Evidence().as_json() == {"exchanges": [], "findings": []}

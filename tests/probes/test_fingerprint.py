@@ -24,21 +24,21 @@ pytestmark = pytest.mark.anyio
 KEY = "sim-canary-4711"
 TEMPLATE = "{{ bos }}{% for m in messages %}…"
 HASH = hashlib.sha256(TEMPLATE.encode()).hexdigest()
-TOLD = {
+CANARY_ANSWER = {
     "choices": [{"message": {"content": "canary"}, "finish_reason": "stop"}],
     "usage": {"prompt_tokens": 123, "completion_tokens": 2},
 }
 CHAT = "/v1/chat/completions"
 
 
-async def read(
+async def read_facts(
     served: Mapping[str, Any], provider: Provider = Provider.OPENAI, path: str = "/v1"
 ) -> tuple[EngineFacts, list[httpx.Request]]:
-    """What is known of an endpoint that serves these paths, and what it was asked."""
-    seen: list[httpx.Request] = []
+    """The facts of an endpoint that serves these paths, and its requests."""
+    requests: list[httpx.Request] = []
 
     def handle(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
+        requests.append(request)
         body = served.get(request.url.path)
         if isinstance(body, Exception):
             raise body
@@ -46,7 +46,7 @@ async def read(
 
     target = Target(provider, f"https://e.test{path}", "m", Secret(KEY))
     async with Transport(inner=httpx.MockTransport(handle)) as transport:
-        return await fingerprint.read_engine(target, transport), seen
+        return await fingerprint.read_engine(target, transport), requests
 
 
 ENGINES: dict[str, tuple[Provider, dict[str, Any], str, dict[str, str]]] = {
@@ -100,46 +100,46 @@ ENGINES: dict[str, tuple[Provider, dict[str, Any], str, dict[str, str]]] = {
 
 @pytest.mark.parametrize("name", ENGINES)
 async def test_each_engine_tells_what_it_is(name: str) -> None:
-    """Version, parsers and the hash of the chat template come from the engine's own pages."""
+    """Version, parsers and the hash of the chat template come from the engine's own endpoints."""
     provider, served, template_hash, facts = ENGINES[name]
 
-    engine, _ = await read(served, provider, "" if provider is Provider.OLLAMA else "/v1")
+    engine, _ = await read_facts(served, provider, "" if provider is Provider.OLLAMA else "/v1")
 
     assert (engine.chat_template_hash, dict(engine.facts)) == (template_hash, facts)
 
 
 async def test_ollama_is_asked_for_its_model() -> None:
-    """Its page is about one model, which is named."""
-    _, seen = await read(ENGINES["Ollama"][1], Provider.OLLAMA, "")
+    """Its endpoint is about one model, which is named."""
+    _, requests = await read_facts(ENGINES["Ollama"][1], Provider.OLLAMA, "")
 
-    (show,) = [request for request in seen if request.url.path == "/api/show"]
+    (show,) = [request for request in requests if request.url.path == "/api/show"]
     assert (show.method, json.loads(show.content)) == ("POST", {"model": "m"})
 
 
 async def test_the_list_of_models_is_a_hash_that_does_not_mind_the_order() -> None:
-    """It moves when something is served anew."""
-    first, _ = await read({"/v1/models": {"data": [{"id": "a"}, {"id": "b"}]}})
-    turned, _ = await read({"/v1/models": {"data": [{"id": "b"}, {"id": "a"}]}})
-    other, _ = await read({"/v1/models": {"data": [{"id": "a"}, {"id": "c"}]}})
+    """It changes when another model is served."""
+    first, _ = await read_facts({"/v1/models": {"data": [{"id": "a"}, {"id": "b"}]}})
+    turned, _ = await read_facts({"/v1/models": {"data": [{"id": "b"}, {"id": "a"}]}})
+    other, _ = await read_facts({"/v1/models": {"data": [{"id": "a"}, {"id": "c"}]}})
 
     assert first.facts == turned.facts
     assert first.facts["models_hash"] != other.facts["models_hash"]
 
 
 async def test_the_canary_tells_how_many_tokens_a_fixed_question_takes() -> None:
-    """The question never changes, so another number is another template or tokenizer."""
-    engine, seen = await read({CHAT: TOLD})
+    """The question never changes, so another number means another template or tokenizer."""
+    engine, requests = await read_facts({CHAT: CANARY_ANSWER})
 
     assert engine.facts["prompt_tokens_canary"] == "123"
-    (asked,) = [request for request in seen if request.url.path == CHAT]
-    assert json.loads(asked.content)["messages"] == [{"role": "user", "content": CANARY}]
+    (canary_request,) = [request for request in requests if request.url.path == CHAT]
+    assert json.loads(canary_request.content)["messages"] == [{"role": "user", "content": CANARY}]
 
 
 async def test_a_hosted_vendor_is_asked_for_its_models_and_the_canary_alone() -> None:
-    """Nobody knocks at doors that only engines have."""
-    _, seen = await read({}, Provider.ANTHROPIC, "")
+    """Endpoints of self-hosted engines are not requested."""
+    _, requests = await read_facts({}, Provider.ANTHROPIC, "")
 
-    assert sorted(request.url.path for request in seen) == ["/v1/messages", "/v1/models"]
+    assert sorted(request.url.path for request in requests) == ["/v1/messages", "/v1/models"]
 
 
 @pytest.mark.parametrize(
@@ -160,36 +160,38 @@ async def test_a_hosted_vendor_is_asked_for_its_models_and_the_canary_alone() ->
 )
 @pytest.mark.parametrize("provider", [Provider.OPENAI, Provider.OLLAMA])
 async def test_broken_answers_give_no_facts_and_no_error(body: Any, provider: Provider) -> None:
-    """What cannot be read is simply not known; nothing fails a run."""
+    """Unreadable facts are unknown; nothing fails a run."""
     paths = ("/props", "/version", "/tokenizer_info", "/server_info", "/api/show", "/api/version")
 
-    engine, _ = await read(dict.fromkeys((*paths, "/v1/models", CHAT, "/api/chat"), body), provider)
+    engine, _ = await read_facts(
+        dict.fromkeys((*paths, "/v1/models", CHAT, "/api/chat"), body), provider
+    )
 
     assert engine.chat_template_hash == ""
     assert set(engine.facts) <= {"models_hash"}
 
 
 async def test_the_key_goes_out_and_never_into_a_fact() -> None:
-    """An engine that echoes it is redacted, and long facts are cut."""
+    """An echoed key is redacted, and long facts are cut."""
     props = {"build_info": f"b1 {KEY}", "model_path": "x" * 1000}
 
-    engine, seen = await read({"/props": props})
+    engine, requests = await read_facts({"/props": props})
 
-    assert {request.headers["authorization"] for request in seen} == {f"Bearer {KEY}"}
+    assert {request.headers["authorization"] for request in requests} == {f"Bearer {KEY}"}
     assert engine.facts == {"engine": "b1 [redacted]", "model_path": "x" * 200}
 
 
 async def test_a_base_url_without_a_version_is_its_own_root() -> None:
-    """Engines serve their pages beside the version, wherever they are mounted."""
-    _, plain = await read({}, path="")
-    _, mounted = await read({}, path="/vllm/v1")
+    """Engines serve their endpoints beside the version, wherever they are mounted."""
+    _, plain = await read_facts({}, path="")
+    _, mounted = await read_facts({}, path="/vllm/v1")
 
     assert "/props" in {request.url.path for request in plain}
     assert "/vllm/props" in {request.url.path for request in mounted}
 
 
 def test_an_answer_gives_away_who_made_it() -> None:
-    """Model echo, fingerprint and server; what is not said is not there."""
+    """Model, fingerprint and server; missing values are omitted."""
     incoming = WireResponse(200, {"server": "nginx", "via": "1.1 relay", "x": "y"})
     reply = Reply((), Stop.END, model="m-1", fingerprint="fp")
 
@@ -203,7 +205,7 @@ def test_an_answer_gives_away_who_made_it() -> None:
 
 
 def test_facts_of_a_run_are_merged_and_differences_stand_in_a_list() -> None:
-    """Two models behind one name are seen."""
+    """Two models behind one name show up."""
     attempts = [
         Attempt(
             "format", trial, Outcome.PASS, (), (), Evidence(), datetime.now(UTC), fingerprint=facts

@@ -18,7 +18,7 @@ def answer(status: int, body: bytes = b"", **headers: str) -> WireResponse:
     [("7", 7), ("0.5", 0.5), ("-3", 0), ("1e9", 86400), ("nan", None), ("soon", None)],
 )
 def test_a_wait_that_is_asked_for_is_read_within_reason(header: str, seconds: float | None) -> None:
-    """Retry-After is data of a stranger: bounded, and unknown where it is no number."""
+    """Retry-After is untrusted: bounded, and None if it is no number."""
     with pytest.raises(RateLimited) as caught:
         read_http_reply(OpenAIChatAdapter(), answer(429, retry_after=header))
 
@@ -27,7 +27,7 @@ def test_a_wait_that_is_asked_for_is_read_within_reason(header: str, seconds: fl
 
 
 def test_the_request_id_travels_with_the_error() -> None:
-    """It is what a vendor's support asks for."""
+    """A vendor's support asks for it."""
     with pytest.raises(Overloaded) as caught:
         read_http_reply(OpenAIChatAdapter(), answer(503, x_request_id="req_1"))
 
@@ -56,6 +56,6 @@ def test_a_plain_text_error_is_quoted_and_a_web_page_is_not() -> None:
     ],
 )
 def test_what_came_instead_of_json_is_named(body: bytes, sentence: str) -> None:
-    """A 200 without JSON says what it was."""
+    """The message describes a 200 without JSON."""
     with pytest.raises(NotJSON, match=sentence):
         read_http_reply(OpenAIChatAdapter(), answer(200, body))

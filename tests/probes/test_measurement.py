@@ -24,14 +24,16 @@ PLAINEST = "Copy the message character for character"
 Handler = Callable[[httpx.Request], Coroutine[None, None, httpx.Response]]
 
 
-def measured(
+def run_measurement(
     handle: Handler, plan: MeasurementPlan = PLAN, target: Target = TARGET
 ) -> list[Attempt]:
     async def main() -> list[Attempt]:
         async with Transport(LIMITS, inner=httpx.MockTransport(handle)) as transport:
-            found = [a async for a in measure_endpoint(target, plan, seed="s", transport=transport)]
+            attempts = [
+                a async for a in measure_endpoint(target, plan, seed="s", transport=transport)
+            ]
         assert asyncio.all_tasks() == {asyncio.current_task()}, "no task is left"
-        return found
+        return attempts
 
     return virtual_time.run(main())
 
@@ -42,26 +44,26 @@ def says(text: str | None, **message: object) -> httpx.Response:
 
 
 async def talk(request: httpx.Request) -> httpx.Response:
-    """Prose, whatever is asked: every owed call is missing."""
+    """Prose for every question: every expected call is missing."""
     return says("I would rather not.")
 
 
 class Wavering:
-    """Prose for everything but the plainest question, which is answered well every other time."""
+    """Prose for everything but the simplest question, which is answered well every other time."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.count = 0
 
     async def __call__(self, request: httpx.Request) -> httpx.Response:
         text = json.loads(request.content)["messages"][0]["content"]
         if PLAINEST not in text:
             return await talk(request)
-        self.asked += 1
-        if self.asked % 2:
+        self.count += 1
+        if self.count % 2:
             return await talk(request)
-        said = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
-        given = json.dumps({name: said[name] for name in ("message", "tag")})
-        function = {"name": "probe_echo", "arguments": given}
+        fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
+        arguments = json.dumps({name: fields[name] for name in ("message", "tag")})
+        function = {"name": "probe_echo", "arguments": arguments}
         return says(None, tool_calls=[{"id": "c", "type": "function", "function": function}])
 
 
@@ -74,18 +76,18 @@ def spent(attempts: list[Attempt]) -> int:
 
 
 def test_a_clear_answer_is_asked_for_once() -> None:
-    """Where every trial says the same, the plan is all there is."""
-    attempts = measured(talk)
+    """If all trials agree, there are no further trials."""
+    attempts = run_measurement(talk)
 
-    made = {(attempt.probe, attempt.trial) for attempt in attempts}
-    assert made == {(trial.probe, trial.trial) for trial in PLAN.trials}
+    trials = {(attempt.probe, attempt.trial) for attempt in attempts}
+    assert trials == {(trial.probe, trial.trial) for trial in PLAN.trials}
     assert len(attempts) == len(PLAN.trials)
     assert {attempt.outcome for attempt in attempts} <= {Outcome.FAIL, Outcome.PASS}
 
 
 def test_an_unclear_probe_gets_more_samples_and_the_others_do_not() -> None:
-    """Its trials double each round, so many rounds long."""
-    attempts = measured(Wavering())
+    """Its trials double each round, up to the limit."""
+    attempts = run_measurement(Wavering())
 
     assert trials_of(attempts, "format") == list(range(1, 2 * 2 ** (ROUNDS - 1) + 1))
     others = {a.probe for a in attempts} - {"format"}
@@ -94,31 +96,31 @@ def test_an_unclear_probe_gets_more_samples_and_the_others_do_not() -> None:
 
 @pytest.mark.parametrize("more", [0, 1, 3])
 def test_more_samples_stay_within_the_budget(more: int) -> None:
-    """What was spent counts, and the last request that fits is the last."""
-    first = spent(measured(talk))
+    """Earlier requests count, and no request exceeds the budget."""
+    first = spent(run_measurement(talk))
 
-    attempts = measured(Wavering(), replace(PLAN, max_requests=first + more))
+    attempts = run_measurement(Wavering(), replace(PLAN, max_requests=first + more))
 
     assert len(trials_of(attempts, "format")) == 2 + more
     assert spent(attempts) == first + more
 
 
 def test_the_room_is_twice_the_first_round_unless_told() -> None:
-    """A plan knows its ceiling before anything is sent."""
+    """A plan knows its limit before anything is sent."""
     assert MeasurementPlan("full").trials == plan_trials("full")
     assert MeasurementPlan("full").room == 2 * estimate_price(plan_trials("full")).requests
     assert MeasurementPlan("full", max_requests=7).room == 7
 
 
 def test_the_deadline_ends_a_run_and_what_is_missing_is_void() -> None:
-    """Every planned trial is told, done or not, and the reason stands with it."""
+    """Every planned trial is reported, done or not, with the reason."""
 
     async def slow(request: httpx.Request) -> httpx.Response:
         await asyncio.sleep(10)
         return await talk(request)
 
     late = replace(PLAN, deadline_s=25)
-    attempts = measured(slow, late, replace(TARGET, max_concurrency=1))
+    attempts = run_measurement(slow, late, replace(TARGET, max_concurrency=1))
 
     done = [attempt for attempt in attempts if attempt.outcome is not Outcome.VOID]
     void = [attempt for attempt in attempts if attempt.outcome is Outcome.VOID]
@@ -134,15 +136,17 @@ def test_the_deadline_ends_a_run_and_what_is_missing_is_void() -> None:
 
 
 def test_the_deadline_holds_for_further_rounds_too() -> None:
-    """What was done in the first round is not told a second time."""
+    """Attempts of the first round are not reported twice."""
     wavering = Wavering()
 
     async def later(request: httpx.Request) -> httpx.Response:
-        if wavering.asked >= 2 and PLAINEST in request.content.decode():
+        if wavering.count >= 2 and PLAINEST in request.content.decode():
             await asyncio.sleep(500)
         return await wavering(request)
 
-    attempts = measured(later, replace(PLAN, deadline_s=100), replace(TARGET, max_concurrency=50))
+    attempts = run_measurement(
+        later, replace(PLAN, deadline_s=100), replace(TARGET, max_concurrency=50)
+    )
 
     assert trials_of(attempts, "format") == [1, 2, 3, 4]
     late = [a.trial for a in attempts if a.probe == "format" and a.outcome is Outcome.VOID]
@@ -150,12 +154,12 @@ def test_the_deadline_holds_for_further_rounds_too() -> None:
 
 
 def test_a_slow_down_that_outlasts_the_deadline_is_told() -> None:
-    """The reason says how often the endpoint asked for patience."""
+    """The reason includes the number of 429 answers."""
 
     async def busy(request: httpx.Request) -> httpx.Response:
         return answer(429, b"", retry_after="20")
 
-    attempts = measured(busy, replace(PLAN, deadline_s=30))
+    attempts = run_measurement(busy, replace(PLAN, deadline_s=30))
 
     assert {attempt.outcome for attempt in attempts} == {Outcome.VOID}
     assert all("429" in attempt.findings[0].message for attempt in attempts)

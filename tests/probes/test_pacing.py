@@ -8,7 +8,7 @@ import pytest
 
 from probes.errors import ConnectFailed
 from probes.http_messages import WireResponse
-from probes.pacing import DEFAULT_REST_S, LONGEST_REST_S, MAX_TRIES, Pacer
+from probes.pacing import DEFAULT_REST_S, MAX_REST_S, MAX_TRIES, Pacer
 from simulators import virtual_time
 
 GOOD = WireResponse(200)
@@ -20,7 +20,7 @@ def slow_down(after: str | None = None) -> WireResponse:
 
 
 class Endpoint:
-    """Gives its answers in order, the last one for ever, and notes when it was asked."""
+    """Gives its answers in order, the last one forever, and records the request times."""
 
     def __init__(self, *answers: WireResponse, takes: float = 0) -> None:
         self.answers = list(answers)
@@ -37,8 +37,8 @@ class Endpoint:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
 
-def sent(endpoint: Endpoint, times: int = 1, at_once: int = 4) -> list[WireResponse]:
-    """What so many requests, begun together, come back with."""
+def send_many(endpoint: Endpoint, times: int = 1, at_once: int = 4) -> list[WireResponse]:
+    """The results of this many concurrent requests."""
 
     async def main() -> list[WireResponse]:
         pacer = Pacer(at_once)
@@ -48,11 +48,11 @@ def sent(endpoint: Endpoint, times: int = 1, at_once: int = 4) -> list[WireRespo
 
 
 def test_an_answer_is_handed_on_as_it_is() -> None:
-    """Whatever is no 429 is asked for once."""
+    """Anything but a 429 is requested once."""
     for status in (200, 400, 500, 503):
         endpoint = Endpoint(WireResponse(status))
 
-        assert sent(endpoint) == [WireResponse(status)]
+        assert send_many(endpoint) == [WireResponse(status)]
         assert endpoint.asked_at == [0]
 
 
@@ -60,12 +60,12 @@ def test_a_request_is_repeated_after_the_wait_that_is_asked_for() -> None:
     """Retry-After is honoured to the second."""
     endpoint = Endpoint(slow_down("7"), slow_down("2.5"), GOOD)
 
-    assert sent(endpoint) == [GOOD]
+    assert send_many(endpoint) == [GOOD]
     assert endpoint.asked_at == [0, 7, 9.5]
 
 
 def test_while_one_waits_all_wait() -> None:
-    """A request that begins during the rest is not sent before its end."""
+    """A request that begins during the pause is not sent before its end."""
     endpoint = Endpoint(slow_down("10"), GOOD)
 
     async def main() -> None:
@@ -80,26 +80,26 @@ def test_while_one_waits_all_wait() -> None:
 
 
 def test_a_shorter_wait_does_not_end_a_longer_one() -> None:
-    """Two answers ask for different rests; the later end holds for all."""
+    """Of two different waits, the later end applies to all."""
     endpoint = Endpoint(slow_down("10"), slow_down("1"), GOOD)
 
-    assert sent(endpoint, times=2) == [GOOD, GOOD]
+    assert send_many(endpoint, times=2) == [GOOD, GOOD]
     assert endpoint.asked_at == [0, 0, 10, 10]
 
 
 def test_without_a_number_the_rest_doubles_and_then_the_refusal_stands() -> None:
-    """A storm of 429 ends in a 429, after so many tries and no more."""
+    """Repeated 429 answers end in a 429 after the maximum number of tries."""
     endpoint = Endpoint(slow_down())
 
-    assert sent(endpoint) == [slow_down()]
+    assert send_many(endpoint) == [slow_down()]
     assert len(endpoint.asked_at) == MAX_TRIES
     rests = [later - sooner for sooner, later in pairwise(endpoint.asked_at)]
     assert rests == [DEFAULT_REST_S * 2**n for n in range(MAX_TRIES - 1)]
 
 
 def test_too_long_a_wait_is_given_up_and_binds_nobody() -> None:
-    """The refusal comes back at once, and the next request goes out."""
-    endpoint = Endpoint(slow_down(str(LONGEST_REST_S + 1)), GOOD)
+    """The 429 is returned at once, and the next request is sent."""
+    endpoint = Endpoint(slow_down(str(MAX_REST_S + 1)), GOOD)
 
     async def main() -> list[WireResponse]:
         pacer = Pacer(1)
@@ -113,15 +113,15 @@ def test_too_long_a_wait_is_given_up_and_binds_nobody() -> None:
 
 @pytest.mark.parametrize("at_once", [1, 3])
 def test_no_more_than_so_many_are_in_flight(at_once: int) -> None:
-    """The bound holds and is used in full, also through a rest."""
+    """The limit holds and is fully used, also across a pause."""
     endpoint = Endpoint(slow_down("2"), GOOD, takes=1)
 
-    assert len(sent(endpoint, times=10, at_once=at_once)) == 10
+    assert len(send_many(endpoint, times=10, at_once=at_once)) == 10
     assert (endpoint.most, endpoint.in_flight) == (at_once, 0)
 
 
 def test_trouble_frees_its_place() -> None:
-    """A request that fails does not block the next."""
+    """A failed request does not block the next."""
 
     async def refuse() -> WireResponse:
         raise ConnectFailed("refused")
@@ -136,7 +136,7 @@ def test_trouble_frees_its_place() -> None:
 
 
 def test_a_cancelled_rest_frees_its_place() -> None:
-    """A run that is stopped while it rests leaves nothing behind."""
+    """A run that is stopped during a pause leaves nothing behind."""
     endpoint = Endpoint(slow_down("20"), GOOD)
 
     async def main() -> tuple[WireResponse, set[str]]:

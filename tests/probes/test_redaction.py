@@ -34,7 +34,7 @@ SPELLINGS: list[Callable[[str], str]] = [
 
 @pytest.mark.parametrize("spell", SPELLINGS)
 def test_every_spelling_of_a_secret_is_replaced(spell: Callable[[str], str]) -> None:
-    """However an endpoint writes our key back, it does not stay."""
+    """However an endpoint echoes our key, it is redacted."""
     echoed = spell(VALUE)
 
     cleaned = Redactor(Secret(VALUE)).text(f"before {echoed} after")
@@ -44,7 +44,7 @@ def test_every_spelling_of_a_secret_is_replaced(spell: Callable[[str], str]) -> 
 
 @given(st.binary(max_size=9), st.binary(max_size=9))
 def test_a_secret_inside_any_base64_text_is_replaced(head: bytes, tail: bytes) -> None:
-    """The key is found at whatever place of a base64 text it stands."""
+    """The key is found at any offset in a base64 text."""
     encoded = base64.b64encode(head + VALUE.encode() + tail).decode()
 
     cleaned = Redactor(Secret(VALUE)).text(encoded)
@@ -58,7 +58,7 @@ def test_a_secret_inside_any_base64_text_is_replaced(head: bytes, tail: bytes) -
 def test_a_secret_cut_over_chunks_is_replaced(
     key: str, around: list[str], data: st.DataObject
 ) -> None:
-    """However the bytes are cut, no secret is left, and the rest is kept in order."""
+    """However the bytes are cut, no secret remains, and the rest is kept in order."""
     whole = key.join(["<", *around, ">"]).encode("utf-8", "replace")
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)), max_size=6)))
     chunks = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
@@ -72,7 +72,7 @@ def test_a_secret_cut_over_chunks_is_replaced(
 
 
 def test_chunks_keep_what_is_not_secret_where_it_was() -> None:
-    """The mark stands where the secret began; its rest is taken from the next chunks."""
+    """The mark is where the secret began; its rest is removed from the next chunks."""
     chunks = [b"one sk-ca", b"nary-4", b"711 two", b" three"]
 
     cleaned = Redactor(Secret("sk-canary-4711")).chunks(chunks)
@@ -81,7 +81,7 @@ def test_chunks_keep_what_is_not_secret_where_it_was() -> None:
 
 
 def test_a_secret_cut_off_at_the_end_is_replaced() -> None:
-    """An answer that breaks off inside the key leaves no half of it."""
+    """An answer that ends inside the key leaves no part of it."""
     cleaned = Redactor(Secret("sk-canary-4711")).data(b"key: sk-canary-4")
 
     assert cleaned == b"key: [redacted]"
@@ -89,7 +89,7 @@ def test_a_secret_cut_off_at_the_end_is_replaced() -> None:
 
 @given(PRINTABLE, st.recursive(st.text(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
 def test_no_secret_is_left_in_keys_or_values(key: str, value: object) -> None:
-    """JSON of any shape is clean afterwards, its keys included."""
+    """JSON of any shape is clean afterwards, keys included."""
     redactor = Redactor(Secret(key))
 
     cleaned = redactor.json({key: [value, f"x{key}"], "n": 1})  # type: ignore[list-item]
@@ -98,7 +98,7 @@ def test_no_secret_is_left_in_keys_or_values(key: str, value: object) -> None:
 
 
 def test_text_is_made_fit_for_a_table() -> None:
-    """NUL and lone surrogates, which Postgres refuses, become visible signs."""
+    """NUL and lone surrogates, which Postgres refuses, become visible characters."""
     assert Redactor(None).text("a\0b\ud800c") == "a␀b\ufffdc"
 
 

@@ -1,4 +1,4 @@
-"""An endpoint that lets nobody in is not asked a whole suite."""
+"""An endpoint that rejects every request is not sent a whole suite."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def probe(base_url: str) -> list[Attempt]:
 def test_a_rejected_key_costs_a_few_requests_and_every_attempt_says_why(
     vendor_url: str, door: str
 ) -> None:
-    """The first refusals tell all there is to learn; what was not sent has no request to show."""
+    """The first rejections are enough; unsent attempts have no requests."""
     attempts = probe(f"{vendor_url}/hostile/{door}/v1")
 
     assert len(attempts) == len(plan_trials("full"))
@@ -40,7 +40,7 @@ def test_a_rejected_key_costs_a_few_requests_and_every_attempt_says_why(
 
 
 def test_an_endpoint_that_is_not_there_is_tried_a_few_times() -> None:
-    """A refused connection is not knocked at for every question."""
+    """A refused connection is not retried for every question."""
     attempts = probe("http://127.0.0.1:1/v1")
 
     assert {attempt.outcome for attempt in attempts} == {Outcome.VOID}
@@ -48,7 +48,7 @@ def test_an_endpoint_that_is_not_there_is_tried_a_few_times() -> None:
 
 
 def test_a_refusal_after_an_answer_ends_nothing(vendor_url: str) -> None:
-    """Who has answered once is asked on, however often it turns us away in between."""
+    """An endpoint that answered once is not given up."""
     attempts = probe(f"{vendor_url}/with/auth-lost,p=0.5,seed=3/openai/v1")
 
     outcomes = {attempt.outcome for attempt in attempts}

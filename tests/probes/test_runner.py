@@ -39,8 +39,8 @@ async def collect(
         ]
 
 
-def sent(attempt: Attempt) -> dict[str, Any]:
-    """The body of the first question behind an attempt."""
+def first_request(attempt: Attempt) -> dict[str, Any]:
+    """The body of the first question of an attempt."""
     exchange: Any = attempt.evidence.exchanges[0]
     body: dict[str, Any] = json.loads(exchange["request"]["body"])
     return body
@@ -49,8 +49,8 @@ def sent(attempt: Attempt) -> dict[str, Any]:
 def obey(request: httpx.Request) -> httpx.Response:
     """Answer with the call that the question asks for."""
     lines = json.loads(request.content)["messages"][0]["content"].splitlines()
-    said = dict(line.split(": ", 1) for line in lines if ": " in line)
-    arguments = json.dumps({name: said[name] for name in ("message", "tag")})
+    fields = dict(line.split(": ", 1) for line in lines if ": " in line)
+    arguments = json.dumps({name: fields[name] for name in ("message", "tag")})
     call = {"id": "c", "type": "function", "function": {"name": "probe_echo"}}
     call["function"] = {"name": "probe_echo", "arguments": arguments}
     choice = {"message": {"content": None, "tool_calls": [call]}, "finish_reason": "tool_calls"}
@@ -64,7 +64,7 @@ def obey(request: httpx.Request) -> httpx.Response:
 
 
 async def test_every_trial_gives_one_attempt() -> None:
-    """Each planned trial comes back once, with status, usage, fingerprint and verdicts."""
+    """Each planned trial is returned once, with status, usage, fingerprint and verdicts."""
     attempts = await collect(mock(obey))
 
     assert sorted(attempt.trial for attempt in attempts) == [1, 2, 3, 4, 5]
@@ -83,16 +83,16 @@ async def test_the_same_seed_asks_the_same_questions() -> None:
     alone = await collect(mock(obey), trials=TRIALS[2:3])
 
     third = next(attempt for attempt in whole if attempt.trial == 3)
-    assert sent(alone[0]) == sent(third)
+    assert first_request(alone[0]) == first_request(third)
 
 
 async def test_options_are_sent_with_the_question() -> None:
-    """What the operator sets reaches the endpoint, and the key does not reach the evidence."""
+    """The operator's options reach the endpoint, and the key does not reach the evidence."""
     target = replace(TARGET, options={"temperature": 0.5})
 
     attempts = await collect(mock(obey), target, TRIALS[:1])
 
-    assert sent(attempts[0])["temperature"] == 0.5
+    assert first_request(attempts[0])["temperature"] == 0.5
     assert "canary" not in json.dumps(attempts[0].as_json())
 
 
@@ -116,9 +116,9 @@ async def test_options_are_sent_with_the_question() -> None:
 async def test_refusals_fail_or_void_by_what_they_mean(
     status: int, body: object, outcome: str, kind: str
 ) -> None:
-    """A refusal of tools is the endpoint's failure; any other trouble is no verdict.
+    """A refusal of tools is the endpoint's failure; any other error is no verdict.
 
-    Whoever refuses was there: only what did not let us ask counts against availability.
+    A refusal proves availability: only errors that prevent the question count against it.
     """
     attempts = await collect(mock(lambda request: answer(status, body)))
 
@@ -131,13 +131,13 @@ async def test_refusals_fail_or_void_by_what_they_mean(
 
 
 async def test_an_unknown_probe_is_refused_before_anything_is_sent() -> None:
-    """A plan that names nothing we have is a mistake of the caller."""
+    """A plan with an unknown probe is an error of the caller."""
     with pytest.raises(TargetError, match="no probe 'nope'"):
         await collect(mock(obey), trials=[Trial("nope", 1)])
 
 
 async def test_a_flood_of_findings_is_bounded() -> None:
-    """A reply that calls sixty unknown tools does not fill a table."""
+    """A reply that calls sixty unknown tools does not fill the database."""
     call = {"function": {"name": "f", "arguments": "{}"}}
     choice = {"message": {"tool_calls": [call] * 60}, "finish_reason": "tool_calls"}
 
@@ -172,7 +172,7 @@ async def settle() -> None:
 
 
 async def test_no_more_requests_than_allowed_are_in_flight() -> None:
-    """The endpoint's limit holds, and is used in full."""
+    """The limit holds and is fully used."""
     gate = Gate()
     transport = Transport(inner=httpx.MockTransport(gate))
     target = replace(TARGET, max_concurrency=3)
@@ -189,7 +189,7 @@ async def test_no_more_requests_than_allowed_are_in_flight() -> None:
 
 
 async def test_closing_early_cancels_what_is_in_flight() -> None:
-    """No request goes on after the iterator is closed, and no task is left."""
+    """No request continues after the iterator is closed, and no task remains."""
     gate = Gate()
     before = asyncio.all_tasks()
 
@@ -207,14 +207,14 @@ async def test_closing_early_cancels_what_is_in_flight() -> None:
 
 
 async def test_attempts_come_in_the_order_of_completion() -> None:
-    """A slow trial does not hold back the others."""
+    """A slow trial does not delay the others."""
     slow = asyncio.Event()
-    seen = 0
+    count = 0
 
     async def handle(request: httpx.Request) -> httpx.Response:
-        nonlocal seen
-        seen += 1
-        if seen == 1:
+        nonlocal count
+        count += 1
+        if count == 1:
             await slow.wait()
         return obey(request)
 
@@ -230,7 +230,7 @@ async def test_attempts_come_in_the_order_of_completion() -> None:
 
 
 def again(request: httpx.Request) -> httpx.Response:
-    """One good call and one that no format can carry back, whatever is asked."""
+    """One good call and one that no format can carry back, whatever the question."""
     good = {"name": "probe_echo", "arguments": '{"message": "a", "tag": "beta"}'}
     first = {"id": "c1", "type": "function", "function": good}
     broken = {**first, "id": "c2", "function": {**good, "arguments": "{"}}
@@ -239,7 +239,7 @@ def again(request: httpx.Request) -> httpx.Response:
 
 
 async def test_no_probe_trips_over_what_a_model_says() -> None:
-    """A model that calls without end, and wrongly, gets a verdict from every probe."""
+    """A model that makes endless wrong calls gets a verdict from every probe."""
     trials = [Trial(name, 1) for name in PROBES]
 
     attempts = await collect(mock(again), trials=trials)
@@ -249,14 +249,14 @@ async def test_no_probe_trips_over_what_a_model_says() -> None:
 
 
 async def test_a_script_of_several_questions_keeps_every_exchange() -> None:
-    """Usage adds up, the last status stands, the first latency and fingerprint count."""
+    """Usage is summed; the last status and the first latency and fingerprint count."""
 
     def handle(request: httpx.Request) -> httpx.Response:
         messages = json.loads(request.content)["messages"]
         if messages[-1]["role"] != "tool":
             return obey(request)
-        told = json.loads(messages[-1]["content"])["nonce"]
-        choice = {"message": {"content": f"It is {told}."}, "finish_reason": "stop"}
+        nonce = json.loads(messages[-1]["content"])["nonce"]
+        choice = {"message": {"content": f"It is {nonce}."}, "finish_reason": "stop"}
         usage = {"prompt_tokens": 50, "completion_tokens": 60}
         return answer(200, {"model": "m-2", "choices": [choice], "usage": usage})
 
@@ -272,7 +272,7 @@ async def test_a_script_of_several_questions_keeps_every_exchange() -> None:
     ("status", "outcome", "kind"), [(200, "fail", "wire_error"), (503, "void", "overloaded")]
 )
 async def test_trouble_later_in_a_script_owes_nothing(status: int, outcome: str, kind: str) -> None:
-    """The first answer was good, so no call was missed; what came later is told for itself."""
+    """The first answer was good, so no call is missing; the later error is reported separately."""
 
     def handle(request: httpx.Request) -> httpx.Response:
         messages = json.loads(request.content)["messages"]
@@ -286,12 +286,12 @@ async def test_trouble_later_in_a_script_owes_nothing(status: int, outcome: str,
 
 
 def exchanges(attempt: Attempt) -> list[tuple[object, object]]:
-    shown: Any = attempt.evidence.exchanges
-    return [(exchange["label"], exchange["error"]) for exchange in shown]
+    evidence: Any = attempt.evidence.exchanges
+    return [(exchange["label"], exchange["error"]) for exchange in evidence]
 
 
 def test_an_attempt_that_takes_too_long_is_void_and_says_so() -> None:
-    """Every answer comes in time, and all of them together do not."""
+    """Each answer is in time, but their sum is not."""
     target = replace(TARGET, limits=Limits(60, 60, 60, 60, attempt_s=100))
 
     async def handle(request: httpx.Request) -> httpx.Response:
@@ -311,7 +311,7 @@ def test_an_attempt_that_takes_too_long_is_void_and_says_so() -> None:
 
 
 def test_waiting_for_a_slot_is_no_time_of_the_attempt() -> None:
-    """Of many attempts at a slow endpoint the last waits long for its turn, and is tried."""
+    """The last of many attempts at a slow endpoint waits long for its slot, and still runs."""
     target = replace(TARGET, max_concurrency=1, limits=Limits(60, 60, 60, 60, attempt_s=100))
 
     async def handle(request: httpx.Request) -> httpx.Response:
@@ -329,23 +329,23 @@ LATE = ("round_trip", "void")
 
 
 def test_an_endpoint_that_asks_to_slow_down_is_waited_for() -> None:
-    """All trials pass in the end, and none was sent during the rest."""
-    asked: list[float] = []
+    """All trials pass in the end, and none was sent during the pause."""
+    times: list[float] = []
 
     def handle(request: httpx.Request) -> httpx.Response:
-        asked.append(virtual_time.now())
-        return answer(429, b"", retry_after="10") if len(asked) == 1 else obey(request)
+        times.append(virtual_time.now())
+        return answer(429, b"", retry_after="10") if len(times) == 1 else obey(request)
 
     target = replace(TARGET, max_concurrency=1)
     attempts = virtual_time.run(collect(mock(handle), target))
 
     assert {attempt.outcome for attempt in attempts} == {Outcome.PASS}
-    assert asked[0] == 0
-    assert min(asked[1:]) >= 10
+    assert times[0] == 0
+    assert min(times[1:]) >= 10
 
 
 def test_a_storm_of_slow_down_is_void_with_the_reason() -> None:
-    """Nothing but 429 gives no verdict, and says what the endpoint asked for."""
+    """Only 429 answers give no verdict, with the reason."""
     attempts = virtual_time.run(collect(mock(lambda request: answer(429, b"", retry_after="1"))))
 
     assert {attempt.outcome for attempt in attempts} == {Outcome.VOID}

@@ -20,15 +20,15 @@ def test_no_way_of_showing_a_secret_shows_it(show: object) -> None:
     """repr, str and format give a mask."""
     assert callable(show)
 
-    shown = show(Secret(VALUE))
+    text = show(Secret(VALUE))
 
-    assert "***" in shown
-    assert "canary" not in shown
+    assert "***" in text
+    assert "canary" not in text
 
 
 @pytest.mark.parametrize("carry", [pickle.dumps, json.dumps, copy.copy, copy.deepcopy])
 def test_a_secret_refuses_to_be_carried_away(carry: object) -> None:
-    """Pickle, JSON and copies refuse, so a secret never reaches a broker or a cache."""
+    """Pickle, JSON and copies raise, so a secret never reaches a broker or a cache."""
     assert callable(carry)
 
     with pytest.raises(TypeError):
@@ -42,9 +42,9 @@ def test_a_secret_inside_a_target_stays_hidden() -> None:
     try:
         asdict(target)
     except TypeError as exc:
-        shown = repr(target) + "".join(traceback.format_exception(exc))
+        text = repr(target) + "".join(traceback.format_exception(exc))
 
-    assert "canary" not in shown
+    assert "canary" not in text
 
 
 def test_secrets_compare_by_value_and_only_with_secrets() -> None:
@@ -55,7 +55,7 @@ def test_secrets_compare_by_value_and_only_with_secrets() -> None:
 
 
 def test_the_hint_shows_four_characters_of_long_secrets_only() -> None:
-    """A short secret would be given away by its end."""
+    """The end of a short secret would reveal too much."""
     assert Secret("123456789012").hint == "9012"
     assert Secret("12345678901").hint == ""
 

@@ -122,24 +122,24 @@ values: st.SearchStrategy[Value] = st.one_of(
 
 @given(values)
 def test_every_value_comes_back_equal_from_storage(value: Value) -> None:
-    """Through real JSON text: nothing of a conversation may depend on where it was kept."""
+    """Through real JSON text: storage does not change a conversation."""
     stored = json.loads(json.dumps(to_json(value)))
 
     assert from_json(stored) == value
 
 
 def test_what_equality_does_not_look_at_is_stored_too() -> None:
-    """`Reply.raw` takes no part in comparing, and is evidence all the same."""
+    """`Reply.raw` is not compared, but it is evidence."""
     reply = Reply((), Stop.END, raw={"choices": []})
 
-    read = from_json(to_json(reply))
+    restored = from_json(to_json(reply))
 
-    assert isinstance(read, Reply)
-    assert read.raw == {"choices": []}
+    assert isinstance(restored, Reply)
+    assert restored.raw == {"choices": []}
 
 
 def test_every_type_and_field_of_the_values_is_stored() -> None:
-    """A field added to a value and forgotten here would be lost from every stored conversation."""
+    """A new field that is missing here would be lost from every stored conversation."""
     shapes = serialise._SHAPES
     kinds = {kind for kind in vars(messages).values() if dataclasses.is_dataclass(kind)}
 
@@ -150,7 +150,7 @@ def test_every_type_and_field_of_the_values_is_stored() -> None:
 
 
 def test_empty_reasoning_and_none_stay_different() -> None:
-    """A model that thought nothing differs from one that gave no field."""
+    """Empty reasoning differs from a missing field."""
     thought = Turn(Role.ASSISTANT, (Reasoning("", ReasoningKind.FIELD, "reasoning_content"),))
 
     assert from_json(to_json(thought)) == thought
@@ -187,7 +187,7 @@ def test_a_field_that_did_not_exist_yet_takes_its_default() -> None:
     ],
 )
 def test_stored_data_that_nobody_wrote_is_refused_with_its_place(data: JSON, at: str) -> None:
-    """An unknown type is never guessed at."""
+    """An unknown type is never guessed."""
     with pytest.raises(WireError) as caught:
         from_json(data)
 
@@ -196,7 +196,7 @@ def test_stored_data_that_nobody_wrote_is_refused_with_its_place(data: JSON, at:
 
 @given(json_values)
 def test_arbitrary_data_is_read_or_refused(data: JSON) -> None:
-    """No other exception, whatever a row holds."""
+    """No other exception, whatever the data."""
     entry = cast("dict[str, JSON]", data if isinstance(data, dict) else {"type": data})
     with pytest.raises(WireError):
         from_json({**entry, "version": 1})

@@ -19,7 +19,7 @@ from probes.target import (
 
 
 @pytest.mark.parametrize(
-    ("given", "normal"),
+    ("url", "normal"),
     [
         ("https://API.Example.com/v1/", "https://api.example.com/v1"),
         ("  HTTPS://example.com  ", "https://example.com"),
@@ -31,14 +31,14 @@ from probes.target import (
         ("http://model_server:8000/V1", "http://model_server:8000/V1"),
     ],
 )
-def test_a_base_url_has_one_normal_form(given: str, normal: str) -> None:
-    """Spellings of the same address become equal, and the normal form stays as it is."""
-    assert check_base_url(given) == normal
+def test_a_base_url_has_one_normal_form(url: str, normal: str) -> None:
+    """Spellings of the same address become equal, and the normal form is stable."""
+    assert check_base_url(url) == normal
     assert check_base_url(normal) == normal
 
 
 @pytest.mark.parametrize(
-    ("given", "sentence"),
+    ("url", "sentence"),
     [
         ("", "missing"),
         ("example.com/v1", "http://"),
@@ -61,10 +61,10 @@ def test_a_base_url_has_one_normal_form(given: str, normal: str) -> None:
         ("http://-bad-.example/", "host name"),
     ],
 )
-def test_a_bad_base_url_is_refused_with_a_sentence(given: str, sentence: str) -> None:
-    """What is wrong is said, and a password in the URL is not repeated."""
+def test_a_bad_base_url_is_refused_with_a_sentence(url: str, sentence: str) -> None:
+    """The message says what is wrong, and does not repeat a password from the URL."""
     with pytest.raises(TargetError, match=sentence) as caught:
-        check_base_url(given)
+        check_base_url(url)
 
     assert "hunter2" not in caught.value.message
 
@@ -108,13 +108,13 @@ def test_options_may_not_replace_the_question(name: str) -> None:
 
 
 def test_options_must_be_json() -> None:
-    """What no request body can carry is refused before a run."""
+    """Options that no request body can carry are refused before a run."""
     with pytest.raises(TargetError, match="JSON"):
         check_options({"temperature": float("nan")})
 
 
 def test_a_key_that_no_header_can_carry_is_refused() -> None:
-    """Line breaks inside and foreign letters are refused; blanks around are taken off."""
+    """Inner line breaks and non-ASCII letters are refused; surrounding blanks are removed."""
     assert check_key(" sk-1234 \n") == Secret("sk-1234")
     with pytest.raises(TargetError, match="header"):
         check_key("sk-12\n34")
@@ -123,6 +123,6 @@ def test_a_key_that_no_header_can_carry_is_refused() -> None:
 
 
 def test_every_provider_has_an_adapter() -> None:
-    """No provider can be registered that could not be asked."""
+    """Every provider can be probed."""
     assert set(ADAPTERS) == set(Provider)
     assert adapter_for(Provider.DEEPSEEK).format == "openai"

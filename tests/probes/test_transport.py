@@ -37,7 +37,7 @@ def local(port: int) -> str:
 
 @contextlib.asynccontextmanager
 async def server(speak: Speak, until: bytes = b"{}") -> AsyncIterator[int]:
-    """A server that reads up to a mark and then does as told; gives its port."""
+    """A server that reads up to a mark and then runs `speak`; yields its port."""
     talks: set[asyncio.Task[None] | None] = set()
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -68,7 +68,7 @@ async def drip(writer: asyncio.StreamWriter, data: bytes) -> None:
 
 
 async def test_an_answer_comes_with_bytes_and_times() -> None:
-    """Chunks stay apart as they arrived, with rising offsets."""
+    """Chunks are kept as they arrived, with rising offsets."""
 
     async def speak(writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD + b"2\r\nab\r\n")
@@ -88,7 +88,7 @@ async def test_an_answer_comes_with_bytes_and_times() -> None:
 
 
 async def test_a_dripping_header_runs_out_of_the_first_byte_clock() -> None:
-    """A byte now and then does not restart the clock of the header."""
+    """Occasional bytes do not restart the header's time limit."""
     limits = Limits(first_byte_s=0.3)
 
     async with server(lambda writer: drip(writer, b"H")) as port, Transport(limits) as transport:
@@ -100,7 +100,7 @@ async def test_a_dripping_header_runs_out_of_the_first_byte_clock() -> None:
 
 
 async def test_a_silent_body_runs_out_of_the_idle_clock_and_keeps_what_came() -> None:
-    """What had arrived travels on the error."""
+    """The error carries the received part."""
 
     async def speak(writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD + b"2\r\nab\r\n")
@@ -117,7 +117,7 @@ async def test_a_silent_body_runs_out_of_the_idle_clock_and_keeps_what_came() ->
 
 
 async def test_a_dripping_body_runs_out_of_the_total_clock() -> None:
-    """Bytes that keep coming do not keep us for ever."""
+    """Bytes that keep coming do not extend the total limit."""
 
     async def speak(writer: asyncio.StreamWriter) -> None:
         writer.write(HEAD)
@@ -133,7 +133,7 @@ async def test_a_dripping_body_runs_out_of_the_total_clock() -> None:
 
 
 async def test_a_server_that_speaks_something_else_is_named() -> None:
-    """An answer that is not HTTP is a transport error with its own sentence."""
+    """An answer that is not HTTP is a transport error with its own message."""
 
     async def speak(writer: asyncio.StreamWriter) -> None:
         writer.write(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
@@ -144,7 +144,7 @@ async def test_a_server_that_speaks_something_else_is_named() -> None:
 
 
 async def test_a_connection_closed_without_an_answer_is_named() -> None:
-    """Hanging up is told from speaking wrongly."""
+    """A closed connection differs from an invalid answer."""
 
     async def speak(writer: asyncio.StreamWriter) -> None:
         writer.close()
@@ -155,7 +155,7 @@ async def test_a_connection_closed_without_an_answer_is_named() -> None:
 
 
 async def test_a_refused_connection_says_so() -> None:
-    """Nobody listens: ConnectFailed, not a time-out."""
+    """A closed port is ConnectFailed, not a timeout."""
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -165,7 +165,7 @@ async def test_a_refused_connection_says_so() -> None:
 
 
 async def test_a_name_that_does_not_resolve_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The resolver's refusal is told from other trouble."""
+    """A resolver error differs from other failures."""
 
     def unknown(*args: object, **kwargs: object) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
@@ -178,7 +178,7 @@ async def test_a_name_that_does_not_resolve_says_so(monkeypatch: pytest.MonkeyPa
 
 
 async def test_a_failed_tls_handshake_says_so() -> None:
-    """HTTPS against a plain server is named as what it is."""
+    """HTTPS against a plain server has its own message."""
 
     async def speak(writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -191,7 +191,7 @@ async def test_a_failed_tls_handshake_says_so() -> None:
 
 
 async def test_too_many_bytes_are_refused_and_the_first_are_kept() -> None:
-    """The cap counts bytes on the wire; evidence gets what fits."""
+    """The limit counts bytes on the wire; evidence keeps what fits."""
     inner = httpx.MockTransport(lambda request: answer(200, b"x" * 500))
 
     async with Transport(Limits(max_bytes=100), inner=inner) as transport:
@@ -212,28 +212,28 @@ async def test_too_large_headers_are_refused() -> None:
 
 
 async def test_a_compressed_answer_is_refused_unread() -> None:
-    """We ask for plain bytes; what comes packed is not unpacked."""
-    seen: list[httpx.Request] = []
+    """The request asks for plain bytes; a compressed answer is not decompressed."""
+    requests: list[httpx.Request] = []
 
     def handle(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
+        requests.append(request)
         return answer(200, b"\x1f\x8b" * 50, content_encoding="gzip")
 
     async with Transport(inner=httpx.MockTransport(handle)) as transport:
         with pytest.raises(ProviderError, match="compressed") as caught:
             await transport.send(ask())
 
-    assert seen[0].headers["accept-encoding"] == "identity"
+    assert requests[0].headers["accept-encoding"] == "identity"
     assert caught.value.received is not None
     assert caught.value.received.chunks == ()
 
 
 async def test_redirects_are_not_followed_and_cookies_not_kept() -> None:
-    """One send is one request, and the next one carries nothing of the last answer."""
-    seen: list[httpx.Request] = []
+    """One send is one request, and the next one carries nothing from the last answer."""
+    requests: list[httpx.Request] = []
 
     def handle(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
+        requests.append(request)
         return answer(302, location="/b", set_cookie="id=1")
 
     async with Transport(inner=httpx.MockTransport(handle)) as transport:
@@ -241,12 +241,12 @@ async def test_redirects_are_not_followed_and_cookies_not_kept() -> None:
         await transport.send(ask())
 
     assert first.status == 302
-    assert [request.url.path for request in seen] == ["/", "/"]
-    assert "cookie" not in seen[1].headers
+    assert [request.url.path for request in requests] == ["/", "/"]
+    assert "cookie" not in requests[1].headers
 
 
 async def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key must not travel through whatever proxy happens to be set."""
+    """A key must not pass through a proxy from the environment."""
 
     async def speak(writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 204 No Content\r\n\r\n")
@@ -259,7 +259,7 @@ async def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "ключ", "a\0b"])
 async def test_a_header_that_http_cannot_carry_is_refused(value: str) -> None:
-    """A key with a line break can add no header of its own."""
+    """A key with a line break cannot add a header."""
     inner = httpx.MockTransport(lambda request: answer(200))
 
     async with Transport(inner=inner) as transport:

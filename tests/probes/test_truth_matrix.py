@@ -1,4 +1,4 @@
-"""Every simulated vendor, healthy and with every kind of fault: the profile is the truth."""
+"""Every simulated vendor, healthy and with every kind of fault: the profile equals the truth."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ FAULTY: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-def told(url: str, vendor: str, switches: str, options: dict[str, Any]) -> Any:
+def read_truth(url: str, vendor: str, switches: str, options: dict[str, Any]) -> Any:
     name, _, model = vendor.partition(":")
     prefix = f"/with/{switches}" if switches else ""
     query = {"options": json.dumps(options), **({"model": model} if model else {})}
@@ -120,7 +120,7 @@ def told(url: str, vendor: str, switches: str, options: dict[str, Any]) -> Any:
     return answer.raise_for_status().json()
 
 
-async def measured(url: str, truth: Any, options: dict[str, Any]) -> Report:
+async def run_measurement(url: str, truth: Any, options: dict[str, Any]) -> Report:
     target = Target(
         Provider(truth["provider"]),
         url + truth["base_path"],
@@ -137,7 +137,7 @@ async def measured(url: str, truth: Any, options: dict[str, Any]) -> Report:
 
 
 def test_the_list_is_long_enough() -> None:
-    """Sixty combinations at least, and no two the same."""
+    """At least sixty different combinations."""
     combinations = {json.dumps(entry) for entry in HEALTHY + FAULTY}
     assert len(combinations) == len(HEALTHY + FAULTY) >= 60
 
@@ -153,11 +153,11 @@ def test_the_list_is_long_enough() -> None:
 def test_the_profile_is_the_truth(
     vendor_url: str, vendor: str, switches: str, options: dict[str, Any]
 ) -> None:
-    """Every field that is not left to chance, and the rate of every metric with trials."""
-    truth = told(vendor_url, vendor, switches, options)
-    report = asyncio.run(measured(vendor_url, truth, options))
-    found = {name: field.value for name, field in report.capabilities.items()}
-    assert {name: found[name] for name in truth["capabilities"]} == truth["capabilities"]
+    """Every field that is not random, and the rate of every metric with trials."""
+    truth = read_truth(vendor_url, vendor, switches, options)
+    report = asyncio.run(run_measurement(vendor_url, truth, options))
+    capabilities = {name: field.value for name, field in report.capabilities.items()}
+    assert {name: capabilities[name] for name in truth["capabilities"]} == truth["capabilities"]
 
     rates = {str(metric): rate.value for metric, rate in report.metrics.items()}
     expected = {name: rate["rate"] for name, rate in truth["metrics"].items()}

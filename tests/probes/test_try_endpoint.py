@@ -21,18 +21,18 @@ KEY = "sk-a-secret-of-somebody"
 
 
 class Vendor:
-    """Answers every request alike and keeps what it was asked."""
+    """Gives every request the same answer and records the requests."""
 
     def __init__(self, status: int, body: object, **headers: str) -> None:
-        self.asked: list[httpx.Request] = []
+        self.requests: list[httpx.Request] = []
         self._status, self._body, self._headers = status, body, headers
 
     def __call__(self, request: httpx.Request) -> httpx.Response:
-        self.asked.append(request)
+        self.requests.append(request)
         return answer(self._status, self._body, **self._headers)
 
 
-async def tried(vendor: Vendor, **options: object) -> TryResult:
+async def try_vendor(vendor: Vendor, **options: object) -> TryResult:
     target = Target(Provider.OPENAI, "http://v/v1", "m", Secret(KEY), options=options)  # type: ignore[arg-type]
     async with Transport(inner=httpx.MockTransport(vendor)) as transport:
         return await try_once(target, transport)
@@ -44,44 +44,44 @@ def reply(text: str) -> dict[str, object]:
 
 
 async def test_it_is_asked_once_with_few_tokens_and_a_harmless_tool() -> None:
-    """One request, no stream, no history, and a ceiling far below a run's."""
+    """One request, no stream, no history, and a limit far below that of a run."""
     vendor = Vendor(200, reply("I would rather talk."))
 
-    found = await tried(vendor)
+    result = await try_vendor(vendor)
 
-    (request,) = vendor.asked
+    (request,) = vendor.requests
     body = json.loads(request.content)
     assert [tool["function"]["name"] for tool in body["tools"]] == ["probe_echo"]
     assert FEW_TOKENS in (body.get("max_tokens"), body.get("max_completion_tokens"))
-    assert [finding.kind for finding in found.findings] == [FindingKind.NO_CALL]
-    assert found.format is None
+    assert [finding.kind for finding in result.findings] == [FindingKind.NO_CALL]
+    assert result.format is None
 
 
 async def test_a_rate_limit_is_told_and_not_waited_for() -> None:
-    """A run rests and asks again; somebody who waits for a page wants to know at once."""
+    """A run pauses and repeats; a user who waits for a page gets the result at once."""
     vendor = Vendor(429, {"error": {"message": "slow down"}}, retry_after="1")
 
-    found = await tried(vendor)
+    result = await try_vendor(vendor)
 
-    assert len(vendor.asked) == 1
-    assert isinstance(found.error, RateLimited)
+    assert len(vendor.requests) == 1
+    assert isinstance(result.error, RateLimited)
 
 
 async def test_options_bring_back_the_room_that_a_run_has() -> None:
-    """A budget for thinking, set by an option, has to fit below the limit."""
-    found = await tried(Vendor(200, reply("no")), reasoning_effort="high")
+    """A thinking budget from an option has to fit below the limit."""
+    result = await try_vendor(Vendor(200, reply("no")), reasoning_effort="high")
 
-    assert found.max_tokens > FEW_TOKENS
+    assert result.max_tokens > FEW_TOKENS
 
 
 async def test_texts_are_redacted_before_they_are_cut() -> None:
-    """No part of the key is left at the edge of what is shown."""
+    """No part of the key remains at the cut."""
     text = "x" * (MAX_SHOWN - 5) + KEY
 
-    found = await tried(Vendor(200, reply(text)))
+    result = await try_vendor(Vendor(200, reply(text)))
 
-    assert len(found.text) <= MAX_SHOWN
-    assert "sk-a" not in found.text
+    assert len(result.text) <= MAX_SHOWN
+    assert "sk-a" not in result.text
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ async def test_texts_are_redacted_before_they_are_cut() -> None:
 async def test_why_no_connection_came_about_is_told(
     monkeypatch: pytest.MonkeyPatch, base_url: str, why: ConnectFailureReason
 ) -> None:
-    """A name that nobody knows is something else than a port where nobody listens."""
+    """An unknown name differs from a closed port."""
     real = socket.getaddrinfo
 
     def resolve(host: str, *args: object, **kwargs: object) -> object:
@@ -104,7 +104,7 @@ async def test_why_no_connection_came_about_is_told(
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
     async with Transport() as transport:
-        found = await try_once(Target(Provider.OPENAI, base_url, "m"), transport)
+        result = await try_once(Target(Provider.OPENAI, base_url, "m"), transport)
 
-    assert isinstance(found.error, ConnectFailed)
-    assert found.error.why is why
+    assert isinstance(result.error, ConnectFailed)
+    assert result.error.why is why

@@ -27,7 +27,7 @@ from probes.suite import PROBES, DrawnValues
 from probes.suite.base import rng_for
 from probes.suite.closure_probe import GREETED, GREETING
 from probes.suite.error_repair_probe import ERROR
-from probes.suite.question_builder import HERE
+from probes.suite.question_builder import OWN_ORIGIN
 from probes.suite.script_steps import start_conversation
 from probes.suite.tools import (
     PROBE_ADD,
@@ -87,7 +87,7 @@ def write_arguments(arguments: Mapping[str, JSON]) -> str:
 
 
 def add_results(conversation: Conversation, reply: Reply, *bodies: Mapping[str, JSON]) -> None:
-    conversation.add_reply(reply, HERE)
+    conversation.add_reply(reply, OWN_ORIGIN)
     conversation.add_results(
         ToolResult(call.id, json.dumps(body), bool(body.get("is_error")), call.name)
         for call, body in zip(reply.calls, bodies, strict=True)
@@ -190,7 +190,7 @@ def check_adding(model: Model, wording: str, seed: int) -> None:
         conversation = Conversation()
         if greeted:
             conversation.add_user(GREETING)
-            conversation.add_reply(Reply((Text(GREETED),), Stop.END), HERE)
+            conversation.add_reply(Reply((Text(GREETED),), Stop.END), OWN_ORIGIN)
         conversation.add_user(fill_wording(wording, {"tool": "probe_add", **values}))
         reply = model.ask(conversation, BOTH)
         assert read_calls(reply) == [("probe_add", {"a": values["a"], "b": values["b"]})]
@@ -201,7 +201,7 @@ def check_next(model: Model, wording: str, seed: int) -> None:
     values = draw_values("reasoning_replay", seed).values
     conversation = start_conversation(PROMPT.format(tool="probe_add", **values))
     add_results(conversation, model.ask(conversation, BOTH), {"nonce": values["nonce"]})
-    conversation.add_reply(model.ask(conversation, BOTH), HERE)
+    conversation.add_reply(model.ask(conversation, BOTH), OWN_ORIGIN)
     conversation.add_user(fill_wording(wording, {"tool": "probe_echo", **values}))
     reply = model.ask(conversation, BOTH)
     assert read_calls(reply) == [

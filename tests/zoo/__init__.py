@@ -1,3 +1,3 @@
-"""Which rule handles which row of the failure zoo, and proof that the row's test needs it."""
+"""The rules that handle each row of the failure zoo, and the proof that their tests need them."""
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ ROOT = FOLDER.parent.parent
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule that handles a row, the edit that takes it out, and the test that must notice."""
+    """One rule that handles a row, the edit that removes it, and the test that must fail then."""
 
     row: str
     says: str
@@ -23,19 +23,19 @@ class Rule:
     test: str
 
     def without(self, text: str) -> str:
-        """The file's text after the rule was taken out."""
+        """The file's text without the rule."""
         return text.replace(self.find, self.put)
 
 
 @dataclass(frozen=True, slots=True)
-class NoRule:
+class RowWithoutRule:
     """A row that no code of the library can handle, and why."""
 
     row: str
     why: str
 
 
-def files() -> list[Path]:
+def record_files() -> list[Path]:
     """Every file of records."""
     return sorted(FOLDER.glob("*.toml"))
 
@@ -45,9 +45,9 @@ def read_rules(paths: list[Path]) -> list[Rule]:
     return [Rule(**entry) for path in paths for entry in _load(path).get("rule", [])]
 
 
-def read_none(paths: list[Path]) -> list[NoRule]:
+def read_rows_without_rule(paths: list[Path]) -> list[RowWithoutRule]:
     """The rows of these files that have no rule."""
-    return [NoRule(**entry) for path in paths for entry in _load(path).get("none", [])]
+    return [RowWithoutRule(**entry) for path in paths for entry in _load(path).get("none", [])]
 
 
 def _load(path: Path) -> dict[str, Any]:

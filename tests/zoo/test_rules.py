@@ -1,4 +1,4 @@
-"""The records are complete and point at what exists; `python -m tests.zoo` proves them."""
+"""The records are complete and refer to existing code; `python -m tests.zoo` proves them."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from functools import cache
 
 import pytest
 
-from tests.zoo.records import ROOT, Rule, files, read_none, read_rules
+from tests.zoo.records import ROOT, Rule, read_rows_without_rule, read_rules, record_files
 
-RULES = read_rules(files())
+RULES = read_rules(record_files())
 ROWS = {f"Z{number:02}" for number in range(1, 73)}
 
 
 def test_every_row_of_the_zoo_has_a_rule_or_says_why_not() -> None:
-    """No row is forgotten, and none both has a rule and has none."""
+    """Every row has either rules or a reason for having none."""
     ruled = {rule.row for rule in RULES if rule.row.startswith("Z")}
-    bare = Counter(none.row for none in read_none(files()))
+    without_rule = Counter(entry.row for entry in read_rows_without_rule(record_files()))
 
-    assert ruled | set(bare) == ROWS
-    assert not ruled & set(bare)
-    assert set(bare.values()) <= {1}
+    assert ruled | set(without_rule) == ROWS
+    assert not ruled & set(without_rule)
+    assert set(without_rule.values()) <= {1}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.row}-{rule.says}")
 def test_a_record_names_code_and_a_test_that_exist(rule: Rule) -> None:
-    """The text to take out stands there exactly once; the test is named after its row."""
+    """The text to remove occurs exactly once, and the test is named after its row."""
     text = (ROOT / rule.file).read_text(encoding="utf-8")
     file, _, function = rule.test.partition("::")
 
@@ -39,14 +39,14 @@ def test_a_record_names_code_and_a_test_that_exist(rule: Rule) -> None:
 
 
 def test_no_removal_is_recorded_twice() -> None:
-    """Each record shows something that no other record of its row shows."""
-    seen = Counter((rule.row, rule.file, rule.find, rule.put, rule.test) for rule in RULES)
+    """No two records of a row are equal."""
+    counts = Counter((rule.row, rule.file, rule.find, rule.put, rule.test) for rule in RULES)
 
-    assert [key for key, times in seen.items() if times > 1] == []
+    assert [key for key, times in counts.items() if times > 1] == []
 
 
 def _is_named_after(function: str, row: str) -> bool:
-    # A rule that no row asks for (L:trailing_comma) has a test named after what it does.
+    # A rule outside the rows (L:trailing_comma) has a test named after what it does.
     return ":" in row or re.search(rf"_{row.lower()}(_|$)", function) is not None
 
 

@@ -41,7 +41,7 @@ def build_report(result: TryResult, target: Target, *, key_label: str) -> TryRep
         status,
         badge=_badge(status),
         title=title,
-        detail=result.said or " ".join(finding.message for finding in result.findings),
+        detail=result.error_text or " ".join(finding.message for finding in result.findings),
         advice=try_advice(result, target),
         suggestion=suggest_base_url(result, target),
         facts=facts,

@@ -174,7 +174,7 @@ def _standing_out(endpoint: Endpoint) -> StandingOut:
         stage=gate_result.stage,
         next=gate_result.next,
         gates=gate_result.version,
-        may_be_asked=gate_result.may_be_asked,
+        may_be_asked=gate_result.is_met,
         paused=gate_result.paused,
         pending=pending.pk if pending else None,
         conditions=conditions_out(gate_result),

@@ -13,7 +13,7 @@ SUPPORT = FormatSupport(FORMAT, carries_reasoning, carries_blocks)
 
 
 class AnthropicAdapter:
-    """Anthropic Messages, as Anthropic and the vendors with such an endpoint speak it."""
+    """Anthropic Messages, of Anthropic and of vendors with a compatible endpoint."""
 
     format = FORMAT
     path = "/v1/messages"

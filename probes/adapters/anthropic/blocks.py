@@ -47,7 +47,7 @@ def read_blocks(content: JSON, path: str, notes: Notes) -> tuple[Part, ...]:
 
 
 def read_block(block: JSON, path: str, notes: Notes) -> Part:
-    """One block as a part; a type we do not know is kept whole."""
+    """One block as a part; an unknown type is kept whole."""
     entry = require_object(block, path)
     match entry.get("type"):
         case "text":
@@ -69,12 +69,12 @@ def read_block(block: JSON, path: str, notes: Notes) -> Part:
 
 
 def write_block(part: Part) -> dict[str, JSON] | None:
-    """The block of a part, or None where the format has no place for it."""
+    """The block of a part, or None if the format cannot carry it."""
     match part:
         case Text():
             return {"type": "text", "text": part.text, **own_fields(part.extra, FORMAT)}
         case Reasoning(kind=ReasoningKind.BLOCK, raw=Mapping() as raw):
-            # The signature covers the block as it was: not a character may change.
+            # The signature covers the block exactly as received.
             return dict(raw)
         case ToolCall():
             head: dict[str, JSON] = {"type": "tool_use", "id": part.id, "name": part.name}
@@ -88,7 +88,7 @@ def write_block(part: Part) -> dict[str, JSON] | None:
 
 
 def carries_blocks(result: ToolResult) -> bool:
-    """Whether a result may consist of the blocks it has."""
+    """Whether a result may consist of its blocks."""
     types = [text_or_empty(object_or_empty(item).get("type")) for item in result.blocks]
     return all(type_ in RESULT_BLOCKS for type_ in types)
 

@@ -1,4 +1,4 @@
-"""Anthropic's answer, whole, and its errors, both directions."""
+"""Anthropic's answer, unstreamed, and its errors, in both directions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ STOPS = {
     "pause_turn": Stop.PAUSE,
     "refusal": Stop.REFUSAL,
 }
-WORDS = {
+STOP_WORDS = {
     Stop.END: "end_turn",
     Stop.TOOL_CALLS: "tool_use",
     Stop.LENGTH: "max_tokens",
@@ -66,7 +66,7 @@ COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens")
 
 
 def read_reply(body: JSON) -> Reply:
-    """The reply in a body, or a WireError with the path that breaks the format."""
+    """The reply in a body; raises WireError with the invalid path."""
     root = require_object(body, "$")
     notes = Notes()
     blocks = require_list(root.get("content"), "$.content", limit=MAX_BLOCKS)
@@ -78,7 +78,7 @@ def read_reply(body: JSON) -> Reply:
 def assemble_reply(
     root: Mapping[str, JSON], parts: Sequence[Part], stop: Stop, notes: Notes
 ) -> Reply:
-    """A reply out of its parts and the message around them."""
+    """A reply from its parts and the surrounding message."""
     if repeats_id(parts):
         notes.note("duplicate_id", "$.content")
     usage = copy_object(root, "usage")
@@ -102,7 +102,7 @@ def assemble_reply(
 
 
 def read_stop(reason: JSON, parts: Sequence[Part], notes: Notes) -> Stop:
-    """Why the model stopped; a reason that its own blocks contradict is not believed."""
+    """Why the model stopped; a reason that contradicts the blocks is ignored."""
     path = "$.stop_reason"
     called = has_calls(parts)
     inferred = Stop.TOOL_CALLS if called else Stop.END
@@ -124,7 +124,7 @@ def read_stop(reason: JSON, parts: Sequence[Part], notes: Notes) -> Stop:
 
 
 def cut_last_call(parts: Sequence[Part], stop: Stop) -> list[Part]:
-    """The parts, the last call marked as cut off where the token limit ended the answer."""
+    """The parts, with the last call marked as cut off if the token limit ended the answer."""
     cut = list(parts)
     if stop is Stop.LENGTH and cut and isinstance(cut[-1], ToolCall | BrokenCall):
         cut[-1] = as_cut_off(cut[-1], f"$.content[{len(cut) - 1}].input")
@@ -148,7 +148,7 @@ def write_reply(reply: Reply) -> dict[str, JSON]:
 
 
 def write_reply_block(part: Part) -> dict[str, JSON] | None:
-    """The block of a part; reasoning of another format is shown without a signature."""
+    """The block of a part; reasoning of another format gets no signature."""
     block = write_block(part)
     if block is None and isinstance(part, Reasoning):
         return {"type": "thinking", "thinking": part.text, "signature": ""}
@@ -156,15 +156,15 @@ def write_reply_block(part: Part) -> dict[str, JSON] | None:
 
 
 def stop_word(reply: Reply) -> str | None:
-    """The stop reason in this format's words; None for an answer that broke off."""
-    kept_word = own_fields(reply.extra, FORMAT).get("stop_reason")
-    if reply.stop is Stop.OTHER and isinstance(kept_word, str):
-        return kept_word
+    """The stop reason in this format; None for an answer that broke off."""
+    own_reason = own_fields(reply.extra, FORMAT).get("stop_reason")
+    if reply.stop is Stop.OTHER and isinstance(own_reason, str):
+        return own_reason
     if reply.stop is Stop.TOOL_CALLS and not reply.calls:
         return "end_turn"
     if reply.stop_raw in STOPS and STOPS[reply.stop_raw] is reply.stop:
         return reply.stop_raw
-    return WORDS.get(reply.stop)
+    return STOP_WORDS.get(reply.stop)
 
 
 def write_usage(reply: Reply) -> dict[str, JSON]:
@@ -180,7 +180,7 @@ def write_usage(reply: Reply) -> dict[str, JSON]:
 
 
 def read_error(body: JSON) -> ErrorBody | None:
-    """The error a body carries, or None."""
+    """The error in a body, or None."""
     if (error := read_base_resp(body)) is not None:
         return error
     match body:

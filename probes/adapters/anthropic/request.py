@@ -23,7 +23,7 @@ from probes.adapters.tool_calls import unwritten_calls, user_turns
 from probes.errors import WireError
 from probes.messages import JSON, ModelCall, Role, ToolResult, Turn
 
-# The format demands a limit; this one is accepted by every model that speaks it.
+# The format requires a limit; every model accepts this one.
 DEFAULT_MAX_TOKENS = 4096
 MAX_MESSAGES = 100_000
 ROLES = {
@@ -33,15 +33,15 @@ ROLES = {
     Role.TOOL: "user",
 }
 KNOWN = ("model", "max_tokens", "system", "messages", "tools", "tool_choice", "stream")
-# A message that carries its calls a second time in another format's field would send them twice.
-DOUBLED = "tool_calls"
+# A message with a copy of its calls in this field of another format would send them twice.
+DUPLICATE_CALLS = "tool_calls"
 
 
 def write_request(call: ModelCall) -> dict[str, JSON]:
     """The body of a question."""
     max_tokens = DEFAULT_MAX_TOKENS if call.max_tokens is None else call.max_tokens
-    kept_fields = unread_fields(own_fields(call.extra, FORMAT), "tools", "tool_choice")
-    body: dict[str, JSON] = kept_fields | {"max_tokens": max_tokens} | dict(call.options)
+    own = unread_fields(own_fields(call.extra, FORMAT), "tools", "tool_choice")
+    body: dict[str, JSON] = own | {"max_tokens": max_tokens} | dict(call.options)
     body["model"] = call.model
     leading = list(takewhile(lambda turn: turn.role is Role.SYSTEM, call.turns))
     if system := [block for turn in leading for block in _blocks(turn, set())]:
@@ -56,7 +56,7 @@ def write_request(call: ModelCall) -> dict[str, JSON]:
 
 
 def read_request(body: JSON) -> ModelCall:
-    """The question in a client's body, or a WireError with the path that breaks the format."""
+    """The question in a client's body; raises WireError with the invalid path."""
     root = require_object(body, "$")
     notes = Notes()
     turns: list[Turn] = []
@@ -88,18 +88,18 @@ class _Message:
 
 
 def _messages(turns: Sequence[Turn]) -> list[JSON]:
-    lost = unwritten_calls(turns)
+    unwritten = unwritten_calls(turns)
     messages: list[_Message] = []
     for turn in turns:
-        blocks = list(_blocks(turn, lost))
+        blocks = list(_blocks(turn, unwritten))
         if not blocks:
             continue
         role = ROLES[turn.role]
-        # All results of one step must stand in one message, so turns of one role are merged.
+        # All results of one step must be in one message, so turns of one role are merged.
         if not messages or messages[-1].role != role or role == "system":
             messages.append(_Message(role))
         messages[-1].blocks += blocks
-        messages[-1].extra |= unread_fields(own_fields(turn.extra, FORMAT), DOUBLED)
+        messages[-1].extra |= unread_fields(own_fields(turn.extra, FORMAT), DUPLICATE_CALLS)
     return [_write_message(message) for message in messages]
 
 
@@ -111,18 +111,18 @@ def _write_message(message: _Message) -> dict[str, JSON]:
 
 
 def _content(blocks: Sequence[dict[str, JSON]]) -> JSON:
-    # An empty text block is refused, and says nothing beside others.
-    full = [block for block in blocks if block.get("text") != "" or block["type"] != "text"]
-    match full or blocks[:1]:
+    # Empty text blocks are refused, so drop them beside others.
+    non_empty = [block for block in blocks if block.get("text") != "" or block["type"] != "text"]
+    match non_empty or blocks[:1]:
         case [{"type": "text", "text": str(only), **more}] if not more:
             return only
         case some:
             return list(some)
 
 
-def _blocks(turn: Turn, lost: set[str]) -> Iterator[dict[str, JSON]]:
+def _blocks(turn: Turn, unwritten: set[str]) -> Iterator[dict[str, JSON]]:
     for part in turn.parts:
-        if isinstance(part, ToolResult) and part.call_id in lost:
+        if isinstance(part, ToolResult) and part.call_id in unwritten:
             continue
         if (block := write_block(part)) is not None:
             yield block

@@ -1,4 +1,4 @@
-"""Anthropic's event stream, read into events; bent sequences are read as far as they go."""
+"""Anthropic's event stream, read into events; invalid sequences are read as far as possible."""
 
 from __future__ import annotations
 
@@ -42,19 +42,19 @@ from probes.strict_json import parse_json
 CALL = "tool_use"
 NO_BLOCK = -1
 TOO_LARGE = "The arguments are too large to be read."
-SHOWN = {"text": "text", "thinking": "thinking"}
+TEXT_FIELDS = {"text": "text", "thinking": "thinking"}
 KINDS = {"text": PartKind.TEXT, CALL: PartKind.CALL} | dict.fromkeys(THINKING, PartKind.REASONING)
 
 
 @dataclass(slots=True)
 class _Block:
-    """One content block on its way: as it was started, and what came since."""
+    """One content block in progress: its start, and the deltas since."""
 
     key: int
     entry: dict[str, JSON]
     citations: list[JSON] = field(default_factory=list)
-    hidden: list[str] = field(default_factory=list)
-    hidden_size: int = 0
+    server_input: list[str] = field(default_factory=list)
+    server_input_size: int = 0
 
     @property
     def type(self) -> str:
@@ -78,7 +78,7 @@ class AnthropicStreamReader:
         self._open: dict[int, _Block] = {}
         self._by_index: dict[int, int] = {}
         self._done: dict[int, Part] = {}
-        self._held: int | None = None
+        self._held_call: int | None = None
         self._started = self._stopped = False
         self._error: Mapping[str, JSON] | None = None
         self._handlers: dict[str, Callable[[Mapping[str, JSON]], None]] = {
@@ -88,24 +88,24 @@ class AnthropicStreamReader:
             "content_block_stop": self._block_stop,
             "message_delta": self._message_delta,
             "message_stop": self._message_stop,
-            "error": self._failed,
+            "error": self._read_error_event,
             "ping": lambda _: None,
         }
 
     def feed(self, data: bytes) -> list[Event]:
         for event in self._decoder.feed(data):
-            self._take(event)
-        return self._parts.take()
+            self._read_event(event)
+        return self._parts.take_events()
 
     def close(self) -> list[Event]:
         for event in self._decoder.close():
             self._notes.note("unfinished_event", "$")
-            self._take(event)
+            self._read_event(event)
         if not self._parts.ended:
             self._end()
-        return self._parts.take()
+        return self._parts.take_events()
 
-    def _take(self, event: ServerEvent) -> None:
+    def _read_event(self, event: ServerEvent) -> None:
         if self._parts.ended:
             return
         if event.too_large:
@@ -125,7 +125,7 @@ class AnthropicStreamReader:
         if handler is not None:
             handler(body)
         elif read_error(body) is not None:
-            self._failed(body)
+            self._read_error_event(body)
         else:
             self._notes.note("unknown_event", f"$.{name[:60]}")
 
@@ -143,22 +143,22 @@ class AnthropicStreamReader:
                 self._close(open_block)
 
     def _block_start(self, body: Mapping[str, JSON]) -> None:
-        self._release()
+        self._release_call()
         block = _Block(self._count, copy_object(body, "content_block"))
         kind = KINDS.get(block.type, PartKind.OPAQUE)
         called = block.entry if kind is PartKind.CALL else {}
         id_, name = (text_or_empty(called.get(field)) for field in ("id", "name"))
         index = body.get("index")
         if not self._parts.start(block.key, kind, id=id_, name=name):
-            # What follows belongs to no part, and least of all to the latest one.
+            # Its deltas belong to no part, and must not go to the latest one.
             self._by_index |= {index: NO_BLOCK} if isinstance(index, int) else {}
             return
         self._count += 1
         self._open[block.key] = block
         if isinstance(index, int):
             self._by_index[index] = block.key
-        if block.type in SHOWN:
-            self._parts.extend(block.key, text_or_empty(block.entry.get(SHOWN[block.type])))
+        if block.type in TEXT_FIELDS:
+            self._parts.extend(block.key, text_or_empty(block.entry.get(TEXT_FIELDS[block.type])))
 
     def _block_delta(self, body: Mapping[str, JSON]) -> None:
         block = self._find(body.get("index"))
@@ -173,7 +173,7 @@ class AnthropicStreamReader:
             case {"type": "input_json_delta", "partial_json": str(text)} if block.type == CALL:
                 self._parts.extend(block.key, text)
             case {"type": "input_json_delta", "partial_json": str(text)}:
-                self._hide(block, text)
+                self._keep_server_input(block, text)
             case {"type": "signature_delta", "signature": str(signature)}:
                 block.entry["signature"] = signature
             case {"type": "citations_delta", "citation": citation}:
@@ -182,13 +182,13 @@ class AnthropicStreamReader:
                 kind = str(delta.get("type"))[:60]
                 self._notes.note("unknown_delta", f"{block.path}.{kind}")
 
-    def _hide(self, block: _Block, text: str) -> None:
-        """Keep the input of a block that is not ours to run; it is no argument text of a call."""
-        block.hidden_size += len(text)
-        if block.hidden_size > MAX_BYTES:
+    def _keep_server_input(self, block: _Block, text: str) -> None:
+        """Keep the input of a server tool's block; it is no argument text of a call."""
+        block.server_input_size += len(text)
+        if block.server_input_size > MAX_BYTES:
             self._notes.note("too_large", block.path)
         else:
-            block.hidden.append(text)
+            block.server_input.append(text)
 
     def _block_stop(self, body: Mapping[str, JSON]) -> None:
         block = self._find(body.get("index"))
@@ -198,8 +198,8 @@ class AnthropicStreamReader:
             self._close(block)
 
     def _message_delta(self, body: Mapping[str, JSON]) -> None:
-        counted = copy_object(body, "usage")
-        self._usage.update((k, v) for k, v in counted.items() if v is not None)
+        usage = copy_object(body, "usage")
+        self._usage.update((k, v) for k, v in usage.items() if v is not None)
         changes = copy_object(body, "delta") | unread_fields(body, "type", "delta", "usage")
         self._message |= {k: v for k, v in changes.items() if v is not None}
 
@@ -207,7 +207,7 @@ class AnthropicStreamReader:
         self._stopped = True
         self._end()
 
-    def _failed(self, body: Mapping[str, JSON]) -> None:
+    def _read_error_event(self, body: Mapping[str, JSON]) -> None:
         error = body.get("error")
         self._error = error if isinstance(error, Mapping) else body
         self._end()
@@ -215,34 +215,34 @@ class AnthropicStreamReader:
     def _find(self, index: JSON) -> _Block | None:
         if isinstance(index, int) and index in self._by_index:
             return self._open.get(self._by_index[index])
-        # Some relays leave the index out or count it wrong; then it is the latest block.
+        # Some relays omit the index or count it wrong; then the latest block is meant.
         return next(reversed(self._open.values()), None)
 
     def _close(self, block: _Block) -> None:
         del self._open[block.key]
         self._done[block.key] = part = self._part(block)
-        # Only what follows tells whether the token limit cut the last call.
+        # Only the following events show whether the token limit cut the last call.
         if block.key == self._count - 1 and isinstance(part, ToolCall | BrokenCall):
-            self._held = block.key
+            self._held_call = block.key
         else:
             self._parts.finish(block.key, part)
 
-    def _release(self) -> None:
-        if self._held is not None:
-            self._parts.finish(self._held, self._done[self._held])
-            self._held = None
+    def _release_call(self) -> None:
+        if self._held_call is not None:
+            self._parts.finish(self._held_call, self._done[self._held_call])
+            self._held_call = None
 
     def _part(self, block: _Block) -> Part:
         entry = dict(block.entry)
-        if block.type in SHOWN:
-            entry[SHOWN[block.type]] = self._parts.text(block.key)
+        if block.type in TEXT_FIELDS:
+            entry[TEXT_FIELDS[block.type]] = self._parts.text(block.key)
         if block.type == CALL:
             return self._call(block, entry)
         if block.citations:
             entry["citations"] = block.citations
-        if block.hidden:
-            entry["input"] = read_arguments("".join(block.hidden)).value
-        return self._read(block, entry)
+        if block.server_input:
+            entry["input"] = read_arguments("".join(block.server_input)).value
+        return self._read_entry(block, entry)
 
     def _call(self, block: _Block, entry: dict[str, JSON]) -> Part:
         raw = self._parts.text(block.key)
@@ -251,11 +251,11 @@ class AnthropicStreamReader:
             if entry.get("input"):
                 self._notes.note("input_in_start", block.path)
                 self._parts.extend(block.key, argument_text(entry["input"]))
-            return self._read(block, {"input": {}} | entry)
+            return self._read_entry(block, {"input": {}} | entry)
         arguments = read_arguments(raw)
         for name in arguments.duplicate_keys:
             self._notes.note("duplicate_key", f"{block.path}.input.{name[:60]}")
-        part = self._read(block, entry | {"input": arguments.value or {}})
+        part = self._read_entry(block, entry | {"input": arguments.value or {}})
         if not isinstance(part, ToolCall):
             return part
         received = replace(part, raw=raw)
@@ -266,7 +266,7 @@ class AnthropicStreamReader:
             return as_broken(received, arguments.error, kind, f"{block.path}.input")
         return part
 
-    def _read(self, block: _Block, entry: dict[str, JSON]) -> Part:
+    def _read_entry(self, block: _Block, entry: dict[str, JSON]) -> Part:
         try:
             return read_block(entry, block.path, self._notes)
         except WireError as exc:
@@ -274,12 +274,12 @@ class AnthropicStreamReader:
             return Opaque(FORMAT, entry)
 
     def _end(self) -> None:
-        if not self._started and self._error is None and self._not_streamed():
+        if not self._started and self._error is None and self._read_unstreamed():
             return
         reason = self._message.get("stop_reason")
-        whole = self._error is None and (self._stopped or reason is not None)
-        self._close_rest(whole=whole)
-        if not whole:
+        is_complete = self._error is None and (self._stopped or reason is not None)
+        self._close_rest(is_complete=is_complete)
+        if not is_complete:
             self._notes.note("error_in_stream" if self._error else "stream_cut_off", "$")
             self._finish(Stop.ERROR)
             return
@@ -287,9 +287,9 @@ class AnthropicStreamReader:
             self._notes.note("missing_message_stop", "$")
         self._finish(read_stop(reason, self._ordered(), self._notes))
 
-    def _close_rest(self, *, whole: bool) -> None:
+    def _close_rest(self, *, is_complete: bool) -> None:
         for block in list(self._open.values()):
-            if whole:
+            if is_complete:
                 self._notes.note("missing_block_stop", "$.content")
                 self._close(block)
             else:
@@ -302,8 +302,8 @@ class AnthropicStreamReader:
 
     def _finish(self, stop: Stop) -> None:
         parts = cut_last_call(self._ordered(), stop)
-        if self._held is not None:
-            self._parts.finish(self._held, parts[self._held])
+        if self._held_call is not None:
+            self._parts.finish(self._held_call, parts[self._held_call])
         self._message["usage"] = self._usage
         if self._error is not None:
             self._message["error"] = self._error
@@ -311,8 +311,8 @@ class AnthropicStreamReader:
             self._notes.note(deviation.name, deviation.path)
         self._parts.end(assemble_reply(self._message, parts, stop, self._notes))
 
-    def _not_streamed(self) -> bool:
-        """Take an answer that came whole although a stream was asked for."""
+    def _read_unstreamed(self) -> bool:
+        """Read an answer that came whole although a stream was requested."""
         body = parse_json(self._decoder.stray, max_bytes=MAX_EVENT).value
         if not isinstance(body, Mapping):
             return False
@@ -332,12 +332,12 @@ class AnthropicStreamReader:
 
 
 def _unfinished(part: Part, path: str) -> Part:
-    """What is left of a block when the stream broke off inside it."""
+    """The remainder of a block in which the stream broke off."""
     match part:
         case ToolCall() | BrokenCall():
             return as_cut_off(part, f"{path}.input", BROKEN_OFF)
         case Reasoning(raw={"type": "thinking", **more}) if not more.get("signature"):
-            # Sent back as a block it would be refused for its missing signature.
+            # As a block it would be refused for its missing signature.
             return Reasoning(part.text, ReasoningKind.FIELD, "thinking")
         case _:
             return part

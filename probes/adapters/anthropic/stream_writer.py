@@ -1,4 +1,4 @@
-"""Events written as Anthropic's stream: one block at a time, each in its own run of events."""
+"""Events written as Anthropic's stream: one block at a time, each in its own sequence of events."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from probes.adapters.json_fields import copy_object, own_fields, unread_fields
 from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
 from probes.messages import JSON, Part, Reasoning, Reply, Stop, Text, ToolCall
 
-# A long call is held back until it is whole; a client that hears nothing would hang up.
+# A long call is held back until it is complete; without pings a client would hang up.
 DELTAS_PER_PING = 32
-LIVE = {PartKind.TEXT: "text", PartKind.REASONING: "thinking"}
+STREAMED_TYPES = {PartKind.TEXT: "text", PartKind.REASONING: "thinking"}
 BROKEN_OFF = "The answer broke off."
 
 
 @dataclass(slots=True)
 class _Pending:
-    """A part that has begun: what waits to be written, and whether it is the one being written."""
+    """A part that has begun, its unwritten text, and whether its block is open."""
 
     kind: PartKind
     texts: list[str] = field(default_factory=list)
@@ -29,12 +29,12 @@ class _Pending:
 
 
 class AnthropicStreamWriter:
-    """Events to server-sent events. `id` and `model` stand in the first one, before all parts."""
+    """Events to server-sent events. `id` and `model` are in the first one, before all parts."""
 
     def __init__(self, id: str = "", model: str = "") -> None:
         self._id = id
         self._model = model
-        self._begun = False
+        self._started = False
         self._index = 0
         self._held_deltas = 0
         self._pending: dict[int, _Pending] = {}
@@ -43,14 +43,14 @@ class AnthropicStreamWriter:
         return b"".join(self._events(event))
 
     def _events(self, event: Event) -> Iterator[bytes]:
-        if not self._begun:
-            self._begun = True
+        if not self._started:
+            self._started = True
             yield self._message_start(event.reply if isinstance(event, ReplyEnded) else None)
         match event:
             case PartStarted():
                 self._pending[event.index] = _Pending(event.kind)
             case PartDelta() if event.index in self._pending:
-                yield from self._more(self._pending[event.index], event.text)
+                yield from self._add_delta(self._pending[event.index], event.text)
             case PartEnded() if event.index in self._pending:
                 self._pending[event.index].part = event.part
             case _:
@@ -60,18 +60,18 @@ class AnthropicStreamWriter:
             yield from self._message_end(event.reply)
 
     def _flush(self) -> Iterator[bytes]:
-        """Write what may be written: the earliest part, and those after it once it has ended."""
+        """Write what can be written: the earliest part, and later ones once it has ended."""
         while self._pending:
             index, pending = next(iter(self._pending.items()))
-            if pending.kind in LIVE and pending.texts:
-                yield from self._grow(pending)
+            if pending.kind in STREAMED_TYPES and pending.texts:
+                yield from self._write_text(pending)
             if pending.part is None:
                 return
             yield from self._finish(pending, pending.part)
             del self._pending[index]
 
-    def _grow(self, pending: _Pending) -> Iterator[bytes]:
-        type_ = LIVE[pending.kind]
+    def _write_text(self, pending: _Pending) -> Iterator[bytes]:
+        type_ = STREAMED_TYPES[pending.kind]
         if not pending.opened:
             pending.opened = True
             empty: dict[str, JSON] = {"type": type_, type_: ""}
@@ -81,15 +81,15 @@ class AnthropicStreamWriter:
 
     def _finish(self, pending: _Pending, part: Part) -> Iterator[bytes]:
         if not pending.opened and (block := write_reply_block(part)) is not None:
-            yield from self._whole(block, part)
+            yield from self._write_block(block, part)
             pending.opened = True
         elif pending.opened:
-            yield from self._tail(part)
+            yield from self._write_tail(part)
         if pending.opened:
             yield _event("content_block_stop", {"index": self._index})
             self._index += 1
 
-    def _whole(self, block: dict[str, JSON], part: Part) -> Iterator[bytes]:
+    def _write_block(self, block: dict[str, JSON], part: Part) -> Iterator[bytes]:
         match part:
             case ToolCall():
                 yield self._start(block | {"input": {}})
@@ -97,24 +97,24 @@ class AnthropicStreamWriter:
                 yield self._delta({"type": "input_json_delta", "partial_json": text})
             case Reasoning() if block.get("type") == "thinking" and "signature" in block:
                 yield self._start(block | {"signature": ""})
-                yield from self._tail(part)
+                yield from self._write_tail(part)
             case _:
                 yield self._start(block)
 
-    def _tail(self, part: Part) -> Iterator[bytes]:
-        """What a live block says last: its signature, or its citations."""
+    def _write_tail(self, part: Part) -> Iterator[bytes]:
+        """The last delta of a streamed block: its signature, or its citations."""
         match part:
             case Reasoning(raw={"signature": str(signature)}) if signature:
                 yield self._delta({"type": "signature_delta", "signature": signature})
             case Text():
-                cited = own_fields(part.extra, FORMAT).get("citations")
-                for citation in cited if isinstance(cited, list | tuple) else ():
+                citations = own_fields(part.extra, FORMAT).get("citations")
+                for citation in citations if isinstance(citations, list | tuple) else ():
                     yield self._delta({"type": "citations_delta", "citation": citation})
             case _:
                 pass
 
-    def _more(self, pending: _Pending, text: str) -> Iterator[bytes]:
-        if pending.kind in LIVE:
+    def _add_delta(self, pending: _Pending, text: str) -> Iterator[bytes]:
+        if pending.kind in STREAMED_TYPES:
             pending.texts.append(text)
             return
         self._held_deltas += 1

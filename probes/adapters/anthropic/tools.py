@@ -25,14 +25,14 @@ KNOWN = ("name", "description", "input_schema", "strict")
 
 
 def read_tools(value: JSON) -> tuple[tuple[ToolSpec, ...], dict[str, JSON]]:
-    """The client's tools, and the vendor's own ones by their position in the list."""
+    """The client's tools, and the vendor's own tools by their position in the list."""
     if value is None:
         return (), {}
     specs: list[ToolSpec] = []
     foreign: dict[str, JSON] = {}
     for index, item in enumerate(require_list(value, "$.tools", limit=MAX_TOOLS)):
         entry = require_object(item, f"$.tools[{index}]")
-        # A tool that the vendor runs itself would be a tool nobody runs in any other format.
+        # No other format runs the vendor's server tools.
         if entry.get("type", "custom") not in ("custom", None):
             foreign[str(index)] = entry
         else:
@@ -41,7 +41,7 @@ def read_tools(value: JSON) -> tuple[tuple[ToolSpec, ...], dict[str, JSON]]:
 
 
 def write_tools(call: ModelCall) -> list[JSON]:
-    """All tools, the vendor's own ones where they stood."""
+    """All tools, the vendor's own at their positions."""
     tools: list[JSON] = [_write_tool(spec) for spec in call.tools]
     foreign = copy_object(own_fields(call.extra, FORMAT), "tools")
     for index in sorted((key for key in foreign if key.isdecimal()), key=int):
@@ -50,7 +50,7 @@ def write_tools(call: ModelCall) -> list[JSON]:
 
 
 def read_choice(value: JSON) -> tuple[ToolChoice | None, bool | None, dict[str, JSON]]:
-    """The tool choice, the parallel switch inside it, and what else it says."""
+    """The tool choice, the parallel switch inside it, and its other fields."""
     if not isinstance(value, Mapping):
         return None, None, {} if value is None else {"tool_choice": value}
     type_ = value.get("type")
@@ -65,7 +65,7 @@ def read_choice(value: JSON) -> tuple[ToolChoice | None, bool | None, dict[str, 
 
 
 def write_choice(call: ModelCall) -> dict[str, JSON]:
-    """The tool_choice field, where there is anything to say in it."""
+    """The tool_choice field, if there is anything to send in it."""
     more = own_fields(call.extra, FORMAT).get("tool_choice")
     choice = call.tool_choice
     if choice is None and call.parallel is None:

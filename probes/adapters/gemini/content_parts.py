@@ -1,4 +1,4 @@
-"""Gemini's parts, to ours and back. A part is never rebuilt: its signature belongs to it."""
+"""Gemini's parts to ours and back. A part is never rebuilt, because its signature belongs to it."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ CAMEL = {
 
 
 def camel_case_fields(entry: Mapping[str, JSON]) -> dict[str, JSON]:
-    """An object with its known fields in camel case: the API takes both spellings."""
+    """An object with its known fields in camel case: the API accepts both spellings."""
     return {CAMEL.get(name, name): value for name, value in entry.items()}
 
 
 def is_plain(entry: Mapping[str, JSON]) -> bool:
-    """Whether a part is text and nothing else, so that it may be joined to its neighbour."""
+    """Whether a part is only text, so that it can be joined with its neighbour."""
     if not isinstance(entry.get("text"), str):
         return False
     return len(entry) == 1 or (len(entry) == 2 and entry.get("thought") is True)
 
 
 def read_part(item: JSON, path: str, notes: Notes, seed: str) -> Part:
-    """One part that is not a result; what we do not know is kept whole."""
+    """One part other than a result; an unknown part is kept whole."""
     entry = camel_case_fields(require_object(item, path))
     match entry:
         case {"functionCall": call}:
@@ -79,7 +79,7 @@ def read_part(item: JSON, path: str, notes: Notes, seed: str) -> Part:
 
 
 def write_part(part: Part) -> dict[str, JSON] | None:
-    """The part as the API knows it, or None where it has no place; results stand elsewhere."""
+    """The part in this format, or None if it has no place; results are written elsewhere."""
     match part:
         case Text():
             return {"text": part.text} | own_fields(part.extra, FORMAT)
@@ -94,7 +94,7 @@ def write_part(part: Part) -> dict[str, JSON] | None:
 
 
 def read_result(entry: Mapping[str, JSON], path: str, call_id: str) -> ToolResult:
-    """A functionResponse part; `call_id` is the call it answers where it names none."""
+    """A functionResponse part; `call_id` is the call it answers if it names none."""
     body = require_object(entry.get("functionResponse"), f"{path}.functionResponse")
     more = unread_fields(entry, "functionResponse")
     if unread := unread_fields(body, "name", "id", "response"):
@@ -108,7 +108,7 @@ def read_result(entry: Mapping[str, JSON], path: str, call_id: str) -> ToolResul
 
 
 def write_result(result: ToolResult, name: str, *, minted: bool) -> dict[str, JSON]:
-    """A functionResponse part. An id is sent only where the call had one."""
+    """A functionResponse part. An id is sent only if the call had one."""
     more = own_fields(result.extra, FORMAT)
     key = "error" if result.is_error else str(more.get(RESPONSE_KEY) or TEXT_KEYS[0])
     response: JSON = {key: result.content}
@@ -137,7 +137,7 @@ def carries_reasoning(reasoning: Reasoning) -> bool:
 
 
 def is_minted(call: ToolCall) -> bool:
-    """Whether the call came without an id."""
+    """Whether the call was received without an id."""
     return MINTED in own_fields(call.extra, FORMAT)
 
 
@@ -176,13 +176,13 @@ def _write_call(call: ToolCall) -> dict[str, JSON]:
 
 def _read_response(response: JSON, more: dict[str, JSON]) -> tuple[str, bool, tuple[JSON, ...]]:
     match response:
-        case {"output": str(shown), **others} if not others:
-            return shown, False, ()
-        case {"result": str(shown), **others} if not others:
+        case {"output": str(text), **others} if not others:
+            return text, False, ()
+        case {"result": str(text), **others} if not others:
             more[RESPONSE_KEY] = "result"
-            return shown, False, ()
-        case {"error": str(shown), **others} if not others:
-            return shown, True, ()
+            return text, False, ()
+        case {"error": str(text), **others} if not others:
+            return text, True, ()
         case Mapping():
             failed = bool(response.get("error"))
             return argument_text(response), failed, ({"response": response},)

@@ -1,4 +1,4 @@
-"""Gemini's answer, whole, and its errors, both directions."""
+"""Gemini's answer, unstreamed, and its errors, in both directions."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ COUNTS = (
 
 
 def read_reply(body: JSON) -> Reply:
-    """The reply in a body, or a WireError with the path that breaks the format."""
+    """The reply in a body; raises WireError with the invalid path."""
     root = require_object(body, "$")
     notes = Notes()
     candidate = first_candidate(root, notes)
@@ -103,7 +103,7 @@ def read_reply(body: JSON) -> Reply:
 
 
 def first_candidate(root: Mapping[str, JSON], notes: Notes) -> Mapping[str, JSON]:
-    """The candidate that is read; empty where there is none."""
+    """The candidate that is read; empty if there is none."""
     candidates = require_list(root.get("candidates") or [], "$.candidates", limit=MAX_PARTS)
     if len(candidates) > 1:
         notes.note("extra_choices", "$.candidates")
@@ -113,7 +113,7 @@ def first_candidate(root: Mapping[str, JSON], notes: Notes) -> Mapping[str, JSON
 def assemble_reply(
     root: Mapping[str, JSON], candidate: Mapping[str, JSON], parts: Sequence[Part], notes: Notes
 ) -> Reply:
-    """A reply out of its parts and what stands around them."""
+    """A reply from its parts and the surrounding fields."""
     reason = candidate.get("finishReason") or copy_object(root, "promptFeedback").get("blockReason")
     stop = read_stop(candidate, root, parts, notes)
     usage = copy_object(root, "usageMetadata")
@@ -122,16 +122,16 @@ def assemble_reply(
         more["candidate"] = unread
     if unread := unread_fields(usage, *COUNTS):
         more["usageMetadata"] = unread
-    word = text_or_none(reason)
-    if word is not None and stop is Stop.OTHER:
-        more["finishReason"] = word
+    stop_reason = text_or_none(reason)
+    if stop_reason is not None and stop is Stop.OTHER:
+        more["finishReason"] = stop_reason
     return Reply(
-        parts=tuple(settle_parts(parts, stop, word)),
+        parts=tuple(settle_parts(parts, stop, stop_reason)),
         stop=stop,
         usage=Usage(*(count_or_none(usage.get(name)) for name in COUNTS)),
         id=text_or_empty(root.get("responseId")),
         model=text_or_none(root.get("modelVersion")),
-        stop_raw=word,
+        stop_raw=stop_reason,
         deviations=notes.deviations,
         extra=keep_extra(FORMAT, more),
         raw=root,
@@ -141,7 +141,7 @@ def assemble_reply(
 def read_stop(
     candidate: Mapping[str, JSON], root: Mapping[str, JSON], parts: Sequence[Part], notes: Notes
 ) -> Stop:
-    """Why the model stopped. STOP is said for calls too."""
+    """Why the model stopped. STOP is also sent for calls."""
     inferred = Stop.TOOL_CALLS if has_calls(parts) else Stop.END
     match candidate.get("finishReason"):
         case "STOP":
@@ -159,7 +159,7 @@ def read_stop(
 
 
 def settle_parts(parts: Sequence[Part], stop: Stop, reason: str | None) -> list[Part]:
-    """The parts as the finish reason leaves them: a call it disowns is no call."""
+    """The parts under the finish reason: a call that it rejects becomes a broken call."""
     settled = list(parts)
     if stop is Stop.MALFORMED_CALL:
         kind = Breakage.UNKNOWN_TOOL if reason == "UNEXPECTED_TOOL_CALL" else Breakage.INVALID_JSON
@@ -204,7 +204,7 @@ def write_chunk(parts: Sequence[JSON], reply: Reply) -> dict[str, JSON]:
 
 
 def write_reply_part(part: Part) -> dict[str, JSON] | None:
-    """The part; reasoning of another format is shown as an unsigned thought."""
+    """The part; reasoning of another format becomes an unsigned thought."""
     written = write_part(part)
     if written is None and isinstance(part, Reasoning):
         return {"text": part.text, "thought": True}
@@ -212,17 +212,17 @@ def write_reply_part(part: Part) -> dict[str, JSON] | None:
 
 
 def stop_word(reply: Reply) -> str:
-    """The finish reason in this format's words."""
-    kept_word = own_fields(reply.extra, FORMAT).get("finishReason")
-    if reply.stop is Stop.OTHER and isinstance(kept_word, str):
-        return kept_word
+    """The finish reason in this format."""
+    own_reason = own_fields(reply.extra, FORMAT).get("finishReason")
+    if reply.stop is Stop.OTHER and isinstance(own_reason, str):
+        return own_reason
     if reply.stop_raw in STOPS and STOPS[reply.stop_raw] is reply.stop:
         return reply.stop_raw
     return WORDS.get(reply.stop, "OTHER")
 
 
 def read_error(body: JSON) -> ErrorBody | None:
-    """The error a body carries, or None."""
+    """The error in a body, or None."""
     match body:
         case {"candidates": [_, *_]}:
             return None
@@ -238,12 +238,12 @@ def read_error(body: JSON) -> ErrorBody | None:
 
 def write_error(status: int, message: str) -> dict[str, JSON]:
     """The error envelope that a client of this format expects."""
-    word = STATUSES.get(status, "INTERNAL" if status >= 500 else "FAILED_PRECONDITION")
-    return {"error": {"code": status, "message": message, "status": word}}
+    status_name = STATUSES.get(status, "INTERNAL" if status >= 500 else "FAILED_PRECONDITION")
+    return {"error": {"code": status, "message": message, "status": status_name}}
 
 
 def _join_text_parts(items: Sequence[JSON]) -> list[JSON]:
-    """The parts as a stream of them is read: plain text of one kind in one part."""
+    """The parts as read from a stream: plain text of one kind in one part."""
     runs: list[tuple[dict[str, JSON], list[str]]] = []
     for index, item in enumerate(items):
         entry = camel_case_fields(require_object(item, f"{PARTS}[{index}]"))

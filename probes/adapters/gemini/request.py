@@ -1,4 +1,4 @@
-"""Gemini's request body, both directions. The model stands in the URL, not in the body."""
+"""Gemini's request body, in both directions. The model is in the URL, not in the body."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ from probes.messages import JSON, ModelCall, Part, Role, Text, Turn
 MAX_CONTENTS = 100_000
 ROLES = {Role.USER: "user", Role.ASSISTANT: "model", Role.TOOL: "user"}
 KNOWN = ("model", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig")
-KEPT_APART = ("tools", "toolConfig", "generationConfig")
+SEPARATE_FIELDS = ("tools", "toolConfig", "generationConfig")
 
 
 def write_request(call: ModelCall) -> dict[str, JSON]:
     """The body of a question."""
-    kept_fields = own_fields(call.extra, FORMAT)
-    body = unread_fields(kept_fields, *KEPT_APART) | unread_fields(call.options, "generationConfig")
-    config = copy_object(kept_fields, "generationConfig")
+    own = own_fields(call.extra, FORMAT)
+    body = unread_fields(own, *SEPARATE_FIELDS) | unread_fields(call.options, "generationConfig")
+    config = copy_object(own, "generationConfig")
     if call.max_tokens is not None:
         config["maxOutputTokens"] = call.max_tokens
     if config := config | copy_object(call.options, "generationConfig"):
@@ -60,7 +60,7 @@ def write_request(call: ModelCall) -> dict[str, JSON]:
 
 
 def read_request(body: JSON) -> ModelCall:
-    """The question in a client's body, or a WireError with the path that breaks the format."""
+    """The question in a client's body; raises WireError with the invalid path."""
     root = camel_case_fields(require_object(body, "$"))
     turns = _read_system(root.get("systemInstruction"))
     turns += _Conversation().read(root.get("contents"))
@@ -82,7 +82,7 @@ def read_request(body: JSON) -> ModelCall:
 
 @dataclass(slots=True)
 class _Names:
-    """Which tool a call id stands for, as of the latest model turn that used the id."""
+    """The tool of each call id, as of the latest model turn that used the id."""
 
     by_id: dict[str, str] = field(default_factory=dict)
     minted: set[str] = field(default_factory=set)
@@ -101,15 +101,15 @@ class _Content:
 
 
 def _contents(turns: Sequence[Turn]) -> list[JSON]:
-    lost = unwritten_calls(turns)
+    unwritten = unwritten_calls(turns)
     names = _Names()
     contents: list[_Content] = []
     for turn in turns:
         names.learn(turn)
-        parts = _results(turn, names, lost) if turn.results else list(_plain_parts(turn))
+        parts = _results(turn, names, unwritten) if turn.results else list(_plain_parts(turn))
         if not parts:
             continue
-        # The results of one step, and what the model said in one step, must be one content.
+        # The results of one step, and the model's parts of one step, must be one content.
         if not contents or contents[-1].role is not turn.role or turn.role is Role.USER:
             contents.append(_Content(turn.role, [], {}))
         contents[-1].parts += parts
@@ -117,18 +117,18 @@ def _contents(turns: Sequence[Turn]) -> list[JSON]:
     return [{"role": ROLES[item.role], "parts": item.parts} | item.extra for item in contents]
 
 
-def _results(turn: Turn, names: _Names, lost: set[str]) -> list[JSON]:
+def _results(turn: Turn, names: _Names, unwritten: set[str]) -> list[JSON]:
     return [
         write_result(
             result, names.by_id.get(result.call_id, ""), minted=result.call_id in names.minted
         )
         for result in turn.results
-        if result.call_id not in lost
+        if result.call_id not in unwritten
     ]
 
 
 def _plain_parts(turn: Turn) -> Iterator[JSON]:
-    # An empty text says nothing beside others, unless it carries a signature.
+    # An empty text is dropped beside other parts, unless it has a signature.
     for part in turn.parts:
         if len(turn.parts) > 1 and part == Text(""):
             continue
@@ -151,7 +151,7 @@ def _read_system(value: JSON) -> list[Turn]:
 
 
 class _Conversation:
-    """Reads contents in order and pairs results that name no call with the call they answer."""
+    """Reads contents in order and pairs results without an id with the call they answer."""
 
     def __init__(self) -> None:
         self._waiting: list[tuple[str, str]] = []

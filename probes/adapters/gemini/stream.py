@@ -61,19 +61,19 @@ class GeminiStreamReader:
 
     def feed(self, data: bytes) -> list[Event]:
         for event in self._decoder.feed(data):
-            self._take(event.data, too_large=event.too_large)
-        return self._parts.take()
+            self._read_data(event.data, too_large=event.too_large)
+        return self._parts.take_events()
 
     def close(self) -> list[Event]:
         for event in self._decoder.close():
-            self._take(event.data, too_large=event.too_large)
+            self._read_data(event.data, too_large=event.too_large)
         if self._decoder.stray:
-            self._take_stray(self._decoder.stray)
+            self._read_unframed(self._decoder.stray)
         if not self._parts.ended:
             self._end()
-        return self._parts.take()
+        return self._parts.take_events()
 
-    def _take(self, data: str, *, too_large: bool) -> None:
+    def _read_data(self, data: str, *, too_large: bool) -> None:
         if self._error is not None:
             return
         if too_large:
@@ -85,8 +85,8 @@ class GeminiStreamReader:
         else:
             self._notes.note("invalid_event", "$")
 
-    def _take_stray(self, text: str) -> None:
-        """Take an answer that came without framing: whole, or as a list of chunks."""
+    def _read_unframed(self, text: str) -> None:
+        """Read an answer without SSE framing: whole, or as a list of chunks."""
         self._notes.note("not_streamed", "$")
         body = parse_json(text, max_bytes=MAX_EVENT).value
         for chunk in body if isinstance(body, list) else [body]:
@@ -115,7 +115,7 @@ class GeminiStreamReader:
         content = entry.get("text")
         if not is_plain(entry) or not isinstance(content, str):
             self._end_run()
-            self._whole(entry)
+            self._add_part(entry)
             return
         thought = entry.get("thought") is True
         if content and (self._run is None or self._run[1] != thought):
@@ -128,7 +128,7 @@ class GeminiStreamReader:
         if content and self._run is not None:
             self._parts.extend(self._run[0], content)
 
-    def _whole(self, entry: Mapping[str, JSON]) -> None:
+    def _add_part(self, entry: Mapping[str, JSON]) -> None:
         key = self._count
         seed = f"{text_or_empty(self._root.get('responseId'))}\n{key}"
         try:
@@ -139,7 +139,7 @@ class GeminiStreamReader:
         if not isinstance(part, ToolCall | BrokenCall):
             added = self._parts.add(key, part)
         elif added := self._parts.start(key, PartKind.CALL, id=part.id, name=part.name):
-            # Not ended yet: the finish reason may disown it.
+            # Not ended yet: the finish reason may reject it.
             self._parts.extend(key, part.raw)
         if added:
             self._done[key] = part
@@ -164,15 +164,15 @@ class GeminiStreamReader:
         for deviation in self._parts.deviations:
             self._notes.note(deviation.name, deviation.path)
         blocked = "promptFeedback" in self._root and not self._candidate
-        whole = self._error is None and ("finishReason" in self._candidate or blocked)
-        if not whole:
+        is_complete = self._error is None and ("finishReason" in self._candidate or blocked)
+        if not is_complete:
             self._notes.note("error_in_stream" if self._error else "stream_cut_off", "$")
         if self._usage:
             self._root["usageMetadata"] = self._usage
         if self._error is not None:
             self._root["error"] = self._error
         reply = assemble_reply(self._root, self._candidate, parts, self._notes)
-        if not whole:
+        if not is_complete:
             reply = replace(reply, stop=Stop.ERROR)
         for key, part in enumerate(reply.parts):
             self._parts.finish(key, part)
@@ -181,7 +181,7 @@ class GeminiStreamReader:
 
 @dataclass(slots=True)
 class _Pending:
-    """A part that has begun, and what of it waits to be written."""
+    """A part that has begun, and its unwritten text."""
 
     kind: PartKind
     texts: list[str] = field(default_factory=list)
@@ -190,7 +190,7 @@ class _Pending:
 
 
 class GeminiStreamWriter:
-    """Events to chunks, each a partial answer of its own."""
+    """Events to chunks, each a partial answer."""
 
     def __init__(self) -> None:
         self._pending: dict[int, _Pending] = {}
@@ -221,7 +221,7 @@ class GeminiStreamWriter:
 
 
 def _grown(pending: _Pending) -> Iterator[JSON]:
-    """What may be shown of an open text. The last piece waits: a signature belongs on it."""
+    """The text that can be written. The last piece waits, because a signature belongs on it."""
     if pending.kind not in (PartKind.TEXT, PartKind.REASONING) or len(pending.texts) < 2:
         return
     *texts, last = pending.texts

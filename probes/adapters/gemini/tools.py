@@ -55,7 +55,7 @@ def write_tools(call: ModelCall) -> list[JSON]:
 
 
 def read_choice(value: JSON) -> tuple[ToolChoice | None, dict[str, JSON]]:
-    """The tool choice, and the whole toolConfig where it says more than a choice can."""
+    """The tool choice, and the whole toolConfig if a choice cannot express it."""
     if not isinstance(value, Mapping):
         return None, {}
     config = camel_case_fields(value)
@@ -70,7 +70,7 @@ def read_choice(value: JSON) -> tuple[ToolChoice | None, dict[str, JSON]]:
 
 
 def write_choice(choice: ToolChoice | None) -> dict[str, JSON]:
-    """A toolConfig that says the choice; empty where there is none."""
+    """A toolConfig with the choice; empty if there is none."""
     if choice is None:
         return {}
     calling: dict[str, JSON] = {"mode": WORDS.get(choice.mode, "AUTO")}
@@ -80,7 +80,7 @@ def write_choice(choice: ToolChoice | None) -> dict[str, JSON]:
 
 
 def write_config(call: ModelCall) -> dict[str, JSON]:
-    """The toolConfig of a request, as it was read where the choice is still the same."""
+    """The toolConfig of a request, as it was read if the choice is unchanged."""
     kept_config = copy_object(own_fields(call.extra, FORMAT), "toolConfig")
     if kept_config and read_choice(kept_config)[0] == call.tool_choice:
         return kept_config
@@ -88,7 +88,7 @@ def write_config(call: ModelCall) -> dict[str, JSON]:
 
 
 def json_schema(schema: Mapping[str, JSON]) -> dict[str, JSON]:
-    """The vendor's schema dialect as JSON Schema: types in small letters, null as a type."""
+    """The vendor's schema dialect as JSON Schema: types in lower case, null as a type."""
     converted = {
         name: _keyword(name, value) for name, value in schema.items() if name != "nullable"
     }

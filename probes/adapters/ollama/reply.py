@@ -1,4 +1,4 @@
-"""Ollama's /api/chat answer, whole, and its errors, both directions."""
+"""Ollama's /api/chat answer, unstreamed, and its errors, in both directions."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def read_reply(body: JSON) -> Reply:
 def assemble_reply(
     root: Mapping[str, JSON], message: Mapping[str, JSON], parts: Sequence[Part], notes: Notes
 ) -> Reply:
-    """A reply out of its parts and what stands around them."""
+    """A reply from its parts and the surrounding fields."""
     stop = read_stop(root.get("done_reason"), parts, notes)
     more = unread_fields(root, *KNOWN)
     if message:
         more["message"] = dict(message)
-    word = text_or_none(root.get("done_reason"))
-    if stop is Stop.OTHER and word is not None:
-        more["done_reason"] = word
+    reason = text_or_none(root.get("done_reason"))
+    if stop is Stop.OTHER and reason is not None:
+        more["done_reason"] = reason
     return Reply(
         parts=tuple(cut_last_call(parts) if stop is Stop.LENGTH else parts),
         stop=stop,
@@ -77,7 +77,7 @@ def assemble_reply(
             count_or_none(root.get("prompt_eval_count")), count_or_none(root.get("eval_count"))
         ),
         model=text_or_none(root.get("model")),
-        stop_raw=word,
+        stop_raw=reason,
         deviations=notes.deviations,
         extra=keep_extra(FORMAT, more),
         raw=root,
@@ -87,7 +87,7 @@ def assemble_reply(
 def failed_reply(
     root: Mapping[str, JSON], parts: Sequence[Part], message: str, notes: Notes
 ) -> Reply:
-    """A reply that ended in an error; a call that the server could not parse is in the text."""
+    """A reply that ended in an error; its text may quote a call that the server could not parse."""
     notes.note("error_in_answer", "$.error")
     broken = unparsed_call(message)
     reply = assemble_reply(root, {}, (*parts, *([broken] if broken else [])), Notes())
@@ -101,7 +101,7 @@ def failed_reply(
 
 
 def unparsed_call(message: str) -> BrokenCall | None:
-    """The call that an error message quotes, where the server rejects its own model's output."""
+    """The call in an error message of a server that rejects its own model's output."""
     if not message.startswith(UNPARSED):
         return None
     begin = message.find(RAW_BEGINS)
@@ -112,7 +112,7 @@ def unparsed_call(message: str) -> BrokenCall | None:
 
 
 def read_stop(reason: JSON, parts: Sequence[Part], notes: Notes) -> Stop:
-    """Why the model stopped; "stop" is said for calls too."""
+    """Why the model stopped; "stop" is also sent for calls."""
     inferred = Stop.TOOL_CALLS if has_calls(parts) else Stop.END
     match reason:
         case "stop":
@@ -128,7 +128,7 @@ def read_stop(reason: JSON, parts: Sequence[Part], notes: Notes) -> Stop:
 
 
 def cut_last_call(parts: Sequence[Part]) -> list[Part]:
-    """The parts of an answer that the token limit ended: the last call is not to be trusted."""
+    """The parts of an answer that the token limit ended: its last call is cut off."""
     cut = list(parts)
     for index in reversed(range(len(cut))):
         if isinstance(call := cut[index], ToolCall | BrokenCall):
@@ -140,9 +140,9 @@ def cut_last_call(parts: Sequence[Part]) -> list[Part]:
 def write_reply(reply: Reply) -> dict[str, JSON]:
     """The body that a client of this format expects."""
     message: dict[str, JSON] = {"role": "assistant", "content": reply.text or ""}
-    thoughts = [part.text for part in reply.parts if isinstance(part, Reasoning)]
-    if thoughts:
-        message[THINKING] = "".join(thoughts)
+    reasoning = [part.text for part in reply.parts if isinstance(part, Reasoning)]
+    if reasoning:
+        message[THINKING] = "".join(reasoning)
     if reply.calls:
         message["tool_calls"] = [write_call(call, i) for i, call in enumerate(reply.calls)]
     return write_last_line(message, reply)
@@ -164,14 +164,14 @@ def write_last_line(message: dict[str, JSON], reply: Reply) -> dict[str, JSON]:
 
 
 def stop_word(reply: Reply) -> str:
-    kept_word = own_fields(reply.extra, FORMAT).get("done_reason")
-    if reply.stop is Stop.OTHER and isinstance(kept_word, str):
-        return kept_word
+    own_reason = own_fields(reply.extra, FORMAT).get("done_reason")
+    if reply.stop is Stop.OTHER and isinstance(own_reason, str):
+        return own_reason
     return "length" if reply.stop is Stop.LENGTH else "stop"
 
 
 def error_text(reply: Reply) -> str | None:
-    """What a stream says instead of its last line, where the answer failed."""
+    """The error line of a failed stream, or None."""
     if reply.stop not in (Stop.ERROR, Stop.MALFORMED_CALL):
         return None
     error = own_fields(reply.extra, FORMAT).get("error")
@@ -181,7 +181,7 @@ def error_text(reply: Reply) -> str | None:
 
 
 def read_error(body: JSON) -> ErrorBody | None:
-    """The error a body carries, or None."""
+    """The error in a body, or None."""
     match body:
         case {"error": {"code": str() | int() as code}}:
             return bounded_error(error_message_text(body) or "", code)
@@ -195,7 +195,7 @@ def error_message_text(body: JSON) -> str | None:
     if (message := error_message(body)) is not None:
         return message
     match body:
-        # Some versions put the kind of the error where its field name belongs.
+        # Some versions use the kind of the error as the field name.
         case {"error parsing tool call": str(quoted)}:
             return f"{UNPARSED}: {quoted}"
         case {"error": Mapping() as error}:

@@ -52,9 +52,9 @@ ASSISTANT_FIELDS = ("role", "content", THINKING, "tool_calls")
 
 def write_request(call: ModelCall) -> dict[str, JSON]:
     """The body of a question."""
-    kept_fields = own_fields(call.extra, FORMAT)
-    body = unread_fields(kept_fields, "options") | unread_fields(call.options, "options")
-    options = copy_object(kept_fields, "options")
+    own = own_fields(call.extra, FORMAT)
+    body = unread_fields(own, "options") | unread_fields(call.options, "options")
+    options = copy_object(own, "options")
     if call.max_tokens is not None:
         options[LIMIT] = call.max_tokens
     if options := options | copy_object(call.options, "options"):
@@ -62,16 +62,16 @@ def write_request(call: ModelCall) -> dict[str, JSON]:
     calls: dict[str, ToolCall] = {}
     body["model"] = call.model
     body["messages"] = [message for turn in call.turns for message in _messages(turn, calls)]
-    # There is no tool_choice: to forbid tools is to offer none.
+    # There is no tool_choice: to forbid calls, offer no tools.
     if call.tools and call.tool_choice != NONE:
         body["tools"] = [write_tool(spec) for spec in call.tools]
-    # Left out it means true.
+    # The default is true.
     body["stream"] = call.stream
     return body
 
 
 def read_request(body: JSON) -> ModelCall:
-    """The question in a client's body, or a WireError with the path that breaks the format."""
+    """The question in a client's body; raises WireError with the invalid path."""
     root = require_object(body, "$")
     messages = require_list(root.get("messages") or [], "$.messages", limit=MAX_MESSAGES)
     conversation = _Conversation()
@@ -94,7 +94,7 @@ def read_request(body: JSON) -> ModelCall:
 def read_assistant_parts(
     message: Mapping[str, JSON], path: str, notes: Notes, seed: str
 ) -> tuple[Part, ...]:
-    """What an assistant message says: thinking, text, calls."""
+    """The parts of an assistant message: thinking, text, calls."""
     parts: list[Part] = []
     if isinstance(thinking := message.get(THINKING), str):
         parts.append(Reasoning(thinking, ReasoningKind.FIELD, THINKING))
@@ -104,7 +104,7 @@ def read_assistant_parts(
         for i, entry in enumerate(entries)
     ]
     content = text_or_none(message.get("content"))
-    # The field is always there; empty it says something only where nothing else does.
+    # The field is always present; an empty one counts only if there is nothing else.
     if content or (content is not None and not parts and not calls):
         parts.append(Text(content))
     return (*parts, *calls)
@@ -118,13 +118,13 @@ def _messages(turn: Turn, calls: dict[str, ToolCall]) -> Iterator[dict[str, JSON
         return
     text_ = "".join(part.text for part in turn.parts if isinstance(part, Text))
     message: dict[str, JSON] = {"role": str(turn.role), "content": text_}
-    thoughts = [
+    reasoning = [
         part.text
         for part in turn.parts
         if isinstance(part, Reasoning) and part.kind is ReasoningKind.FIELD
     ]
-    if thoughts:
-        message[THINKING] = "".join(thoughts)
+    if reasoning:
+        message[THINKING] = "".join(reasoning)
     if turn.calls:
         message["tool_calls"] = [write_call(call) for call in turn.calls]
     yield message | own_fields(turn.extra, FORMAT)
@@ -136,14 +136,14 @@ def _write_result(result: ToolResult, call: ToolCall | None) -> dict[str, JSON]:
     message: dict[str, JSON] = {"role": "tool", "content": prefix + result.content}
     if name := result.name or ("" if MINTED in more or call is None else call.name):
         message["tool_name"] = name
-    # A call that came without an id goes back without one, and so does its result.
+    # A call that was received without an id is sent without one, and so is its result.
     if MINTED not in more and (call is None or MINTED not in own_fields(call.extra, FORMAT)):
         message["tool_call_id"] = result.call_id
     return message | unread_fields(more, MINTED)
 
 
 class _Conversation:
-    """Reads messages in order; a result that names no call answers the next one that waits."""
+    """Reads messages in order; a result without an id answers the next open call."""
 
     def __init__(self) -> None:
         self._waiting: list[ToolCall] = []

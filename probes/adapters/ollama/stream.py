@@ -1,4 +1,4 @@
-"""Ollama's lines, read into events and written from them."""
+"""Ollama's NDJSON stream, read into events and written from them."""
 
 from __future__ import annotations
 
@@ -48,22 +48,22 @@ class OllamaStreamReader:
         self._message: dict[str, JSON] = {}
         self._order: list[str | int] = []
         self._calls: dict[int, ToolCall | BrokenCall] = {}
-        self._spoke = False
+        self._has_content = False
 
     def feed(self, data: bytes) -> list[Event]:
         for record in self._decoder.feed(data):
-            self._take(record)
-        return self._parts.take()
+            self._read_record(record)
+        return self._parts.take_events()
 
     def close(self) -> list[Event]:
         for record in self._decoder.close():
-            self._take(record)
+            self._read_record(record)
         if not self._parts.ended:
             self._notes.note("stream_cut_off", "$")
             self._end(cut=True)
-        return self._parts.take()
+        return self._parts.take_events()
 
-    def _take(self, record: Record) -> None:
+    def _read_record(self, record: Record) -> None:
         if self._parts.ended:
             return
         line = None if record.too_large else parse_json(record.text, max_bytes=MAX_RECORD).value
@@ -76,20 +76,20 @@ class OllamaStreamReader:
             return
         message = line.get("message")
         if isinstance(message, Mapping):
-            self._say(message)
+            self._read_message(message)
         if line.get("done") is True:
             self._end()
 
-    def _say(self, message: Mapping[str, JSON]) -> None:
+    def _read_message(self, message: Mapping[str, JSON]) -> None:
         self._message |= unread_fields(message, *ASSISTANT_FIELDS)
         for name in (THINKING, CONTENT):
             content = message.get(name)
-            self._spoke = self._spoke or isinstance(content, str)
+            self._has_content = self._has_content or isinstance(content, str)
             if isinstance(content, str) and content:
                 self._extend(name, content)
         calls = message.get("tool_calls")
         for item in calls if isinstance(calls, list) else ():
-            self._call(item)
+            self._add_call(item)
 
     def _extend(self, name: str, content: str) -> None:
         if self._parts.start(name, KINDS[name]):
@@ -98,7 +98,7 @@ class OllamaStreamReader:
                 self._notes.note("text_after_calls", f"$.message.{name}")
         self._parts.extend(name, content)
 
-    def _call(self, item: JSON) -> None:
+    def _add_call(self, item: JSON) -> None:
         key = len(self._calls)
         try:
             call = read_call(item, f"$.message.tool_calls[{key}]", self._notes, f"\n{key}")
@@ -106,7 +106,7 @@ class OllamaStreamReader:
             self._notes.note("unreadable_call", exc.at)
             return
         if self._parts.start(key, PartKind.CALL, id=call.id, name=call.name):
-            # The last call waits for the end, which may say that it was cut off.
+            # The last call stays open until the end, which may report that it was cut off.
             self._finish_calls()
             self._order.append(key)
             self._calls[key] = call
@@ -118,7 +118,7 @@ class OllamaStreamReader:
             self._parts.finish(key, call)
 
     def _end(self, *, error: str | None = None, cut: bool = False) -> None:
-        if self._spoke and not self._order:
+        if self._has_content and not self._order:
             self._parts.start(CONTENT, PartKind.TEXT)
             self._order.append(CONTENT)
         parts = [self._part(key) for key in self._order]
@@ -146,12 +146,12 @@ class OllamaStreamReader:
 
 
 class OllamaStreamWriter:
-    """Events to lines. `model` stands on each of them."""
+    """Events to lines, each with the `model`."""
 
     def __init__(self, model: str = "") -> None:
         self._model = model
         self._fields: dict[int, str] = {}
-        self._told: set[int] = set()
+        self._written: set[int] = set()
         self._calls = 0
 
     def write(self, event: Event) -> bytes:
@@ -164,24 +164,24 @@ class OllamaStreamWriter:
             case PartDelta():
                 return self._delta(event.index, event.text)
             case PartEnded():
-                return self._ended(event.index, event.part)
+                return self._finish_part(event.index, event.part)
             case ReplyEnded():
-                return self._last(event)
+                return self._last_line(event)
 
     def _delta(self, index: int, text: str) -> bytes:
         if index not in self._fields:
             return b""
-        self._told.add(index)
+        self._written.add(index)
         return self._line({self._fields[index]: text})
 
-    def _ended(self, index: int, part: Part) -> bytes:
+    def _finish_part(self, index: int, part: Part) -> bytes:
         if isinstance(part, ToolCall):
             self._calls += 1
             return self._line({"tool_calls": [write_call(part, self._calls - 1)]})
         text = plain_text(part)
-        return self._delta(index, text) if text and index not in self._told else b""
+        return self._delta(index, text) if text and index not in self._written else b""
 
-    def _last(self, event: ReplyEnded) -> bytes:
+    def _last_line(self, event: ReplyEnded) -> bytes:
         reply = event.reply
         if (error := error_text(reply)) is not None:
             return _encode({"error": error})

@@ -51,10 +51,13 @@ def read_call(item: JSON, path: str, notes: Notes, seed: str) -> ToolCall | Brok
 
 
 def write_call(call: ToolCall, index: int | None = None) -> dict[str, JSON]:
-    """An entry of tool_calls; `index` is told to clients that count their calls by it."""
+    """An entry of tool_calls; `index` is for clients that number calls by it."""
     more = own_fields(call.extra, FORMAT)
-    place = index if call.format != FORMAT else None
-    function = fields_with_values(index=place) | {"name": call.name, "arguments": dict(call.input)}
+    call_index = index if call.format != FORMAT else None
+    function = fields_with_values(index=call_index) | {
+        "name": call.name,
+        "arguments": dict(call.input),
+    }
     entry: dict[str, JSON] = {} if MINTED in more else {"id": call.id}
     entry["function"] = function | copy_object(more, "function")
     return entry | unread_fields(more, "function", MINTED)

@@ -24,7 +24,7 @@ SUPPORT = FormatSupport(
 
 
 class OpenAIChatAdapter:
-    """OpenAI Chat Completions, as OpenAI and everyone compatible with it speak it."""
+    """OpenAI Chat Completions, of OpenAI and all compatible vendors."""
 
     format = FORMAT
     path = "/chat/completions"

@@ -41,7 +41,7 @@ _KNOWN_FUNCTION = ("name", "arguments")
 
 @dataclass
 class MessageReader:
-    """One pass over one message; collects where it bends the format."""
+    """One pass over one message; collects deviations from the format."""
 
     path: str
     deviations: list[Deviation] = field(default_factory=list)
@@ -50,7 +50,7 @@ class MessageReader:
         self.deviations.append(Deviation(name, path))
 
     def parts(self, message: Mapping[str, JSON]) -> list[Part]:
-        """Reasoning, then text, then calls: the one order that the format knows."""
+        """Reasoning, then text, then calls: the only order in this format."""
         return [*read_reasoning(message), *self.content(message), *self.calls(message)]
 
     def content(self, message: Mapping[str, JSON]) -> list[Part]:
@@ -124,7 +124,7 @@ class MessageReader:
 
 
 def read_content_part(part: JSON) -> Text | Opaque:
-    """A part of a content list: text with what stands beside it, or kept as it is."""
+    """A part of a content list: text with its other fields, or kept whole."""
     match part:
         case {"type": "text", "text": str(content)}:
             more = unread_fields(object_or_empty(part), "type", "text")
@@ -134,27 +134,27 @@ def read_content_part(part: JSON) -> Text | Opaque:
 
 
 def read_reasoning(message: Mapping[str, JSON]) -> list[Reasoning]:
-    """The reasoning beside the content: a string, an array, or both for the same thoughts."""
+    """The reasoning beside the content: a string, an array, or both with the same text."""
     parts: list[Reasoning] = []
     name = reasoning_field(message)
     if name:
         parts = [Reasoning(str(message[name]), ReasoningKind.FIELD, name)]
     details = message.get("reasoning_details")
     if isinstance(details, list):
-        # Where the string is there too, its text would otherwise be shown twice.
+        # If the string is present too, its text would otherwise appear twice.
         visible = "" if parts else details_text(details)
         parts.append(Reasoning(visible, ReasoningKind.DETAILS, details))
     return parts
 
 
 def reasoning_field(message: Mapping[str, JSON]) -> str:
-    """The name of the field that holds reasoning as a string, or "" where none does."""
+    """The name of the field that holds reasoning as a string, or ""."""
     held = (name for name in REASONING_FIELDS if isinstance(message.get(name), str))
     return next(held, "")
 
 
 def details_text(details: list[JSON]) -> str:
-    """What a reasoning_details array says to a reader."""
+    """The readable text of a reasoning_details array."""
     entries = [object_or_empty(entry) for entry in details]
     texts = [text_or_empty(entry.get("text", entry.get("summary"))) for entry in entries]
     return "".join(texts)
@@ -181,5 +181,5 @@ def call_leftover(entry: Mapping[str, JSON], index: int) -> dict[str, JSON]:
 
 
 def is_custom_call(part: Part) -> bool:
-    """Whether an opaque part stands among the calls of a message, not in its content."""
+    """Whether an opaque part is among the calls of a message, not in its content."""
     return isinstance(part, Opaque) and object_or_empty(part.raw).get("type") == "custom"

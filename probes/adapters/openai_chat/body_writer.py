@@ -1,4 +1,4 @@
-"""Requests and answers of Chat Completions, written."""
+"""Writes requests and answers of Chat Completions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def write_request(call: ModelCall) -> dict[str, JSON]:
     """The request body for a question."""
     own = own_outer_fields(call.extra, FORMAT)
     body: dict[str, JSON] = {"max_tokens": call.max_tokens, **call.options, **own}
-    # The newer name of the same limit; OpenAI refuses a request that carries both.
+    # The newer name of the same limit; OpenAI refuses a request with both.
     if "max_completion_tokens" in body:
         body["max_completion_tokens"] = _newer_limit(call, own)
         if "max_tokens" not in own:
@@ -62,7 +62,7 @@ def write_request(call: ModelCall) -> dict[str, JSON]:
 
 
 def write_reply(reply: Reply) -> dict[str, JSON]:
-    """The body that answers a client. A call that is broken is not handed out."""
+    """The body that answers a client. Broken calls are dropped."""
     parts = [part for part in reply.parts if not isinstance(part, BrokenCall)]
     message: dict[str, JSON] = {
         "role": "assistant",
@@ -85,7 +85,7 @@ def write_reply(reply: Reply) -> dict[str, JSON]:
 
 
 def reply_head(reply: Reply, kind: str) -> dict[str, JSON]:
-    """The fields of an answer that stand beside its choices."""
+    """The fields of an answer beside its choices."""
     body: dict[str, JSON] = {
         "id": reply.id,
         "object": kind,
@@ -99,16 +99,16 @@ def reply_head(reply: Reply, kind: str) -> dict[str, JSON]:
 
 
 def reply_usage(reply: Reply) -> dict[str, JSON]:
-    """The usage as it came, where it still says what the reply says."""
-    whole = own_inner_fields(reply.extra, FORMAT, "usage")
-    if whole and read_usage(whole) == reply.usage:
-        return whole
+    """The usage as received, if it still matches the reply."""
+    own_usage = own_inner_fields(reply.extra, FORMAT, "usage")
+    if own_usage and read_usage(own_usage) == reply.usage:
+        return own_usage
     return write_usage(reply.usage) if reply.usage != Usage() else {}
 
 
 def finish_reason(reply: Reply) -> str:
-    """The word for why the model stopped; the endpoint's own where it means the same."""
-    # Only calls that are handed out may make a client act.
+    """The finish reason; the endpoint's own if it means the same."""
+    # Only calls that are sent may make a client act.
     if reply.stop is Stop.TOOL_CALLS:
         return "tool_calls" if reply.calls else "stop"
     if reply.stop_raw and STOPS.get(reply.stop_raw, Stop.OTHER) is reply.stop:
@@ -133,14 +133,14 @@ def write_call(call: ToolCall | BrokenCall) -> dict[str, JSON]:
 
 
 def reasoning_name(part: Reasoning) -> str:
-    """The field in which a reasoning string goes out."""
+    """The field for a reasoning string."""
     if part.kind is ReasoningKind.FIELD and part.raw in REASONING_FIELDS:
         return str(part.raw)
     return DEFAULT_FIELD
 
 
 def carries_blocks(result: ToolResult) -> bool:
-    """Whether a result's blocks go out as they are."""
+    """Whether a result's blocks are sent unchanged."""
     return has_text_blocks(result, TEXTS) or "content" in own_outer_fields(result.extra, FORMAT)
 
 
@@ -160,14 +160,14 @@ def _messages(turn: Turn) -> Iterator[dict[str, JSON]]:
     own = own_outer_fields(turn.extra, FORMAT)
     role = own.pop("role", str(turn.role if turn.role is not Role.TOOL else Role.USER))
     if turn.role is Role.ASSISTANT:
-        sendable = [part for part in parts if not _placeless(part)]
+        sendable = [part for part in parts if not _is_unsendable(part)]
         yield {"role": role, **_assistant(sendable, foreign=False), **own}
     elif not parts or any(_is_content(part) for part in parts):
         yield {"role": role, "content": _content(parts), **own}
 
 
-def _placeless(part: Part) -> bool:
-    # A result can only answer a broken call that has an id; without a name no endpoint takes it.
+def _is_unsendable(part: Part) -> bool:
+    # A result can answer a broken call only by its id; without a name no endpoint accepts it.
     return isinstance(part, BrokenCall) and not (part.id and part.name)
 
 
@@ -178,7 +178,7 @@ def _result(result: ToolResult) -> dict[str, JSON]:
 
 
 def _assistant(parts: Sequence[Part], *, foreign: bool) -> dict[str, JSON]:
-    """Content, reasoning and calls; `foreign` shows reasoning of other formats as plain text."""
+    """Content, reasoning and calls; `foreign` writes reasoning of other formats as plain text."""
     content = [part for part in parts if _is_content(part) and not (foreign and _is_tagged(part))]
     calls: list[JSON] = []
     for part in parts:
@@ -207,12 +207,12 @@ def _is_content(part: Part) -> bool:
 
 
 def _is_tagged(part: Part) -> bool:
-    """Whether reasoning stood between tags in the content, and goes back there."""
+    """Whether reasoning was between tags in the content, and is written back there."""
     return isinstance(part, Reasoning) and part.kind is ReasoningKind.TAGS
 
 
 def _content(parts: Sequence[Part], *, join: bool = False) -> JSON:
-    """A string where the parts are plain; a list where one of them needs its own fields."""
+    """A string if the parts are plain; a list if one of them needs its own fields."""
     written = [item for part in parts if (item := _content_part(part)) is not None]
     plain = all(set(item) == {"type", "text"} and item["type"] == "text" for item in written)
     if plain and (join or len(written) < 2):

@@ -1,7 +1,7 @@
-"""Calls of a Chat Completions stream, put together by rules that survive the vendors.
+"""Assembles the calls of a Chat Completions stream by rules that tolerate vendors' deviations.
 
-Deltas belong together by `index`; where vendors leave it out, reuse it or let it drift, the id and
-the state of the arguments decide. An empty string is the same as an absent field.
+Deltas belong together by `index`; where vendors omit it, reuse it or let it drift, the id and the
+state of the arguments decide. An empty string equals an absent field.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _BLANK = frozenset(" \t\r\n")
 
 @dataclass(slots=True)
 class JsonEndScanner:
-    """Watches for the end of a JSON object; each piece is looked at once, when first asked."""
+    """Detects the end of a JSON object; each piece is scanned once, when first needed."""
 
-    seen: int = 0
+    scanned: int = 0
     depth: int = 0
     in_string: bool = False
     escaped: bool = False
     closed: bool = False
 
     def reached(self, pieces: list[str]) -> bool:
-        for piece in pieces[self.seen :]:
+        for piece in pieces[self.scanned :]:
             self._scan(piece)
-        self.seen = len(pieces)
+        self.scanned = len(pieces)
         return self.closed
 
     def _scan(self, piece: str) -> None:
@@ -67,30 +67,30 @@ class JsonEndScanner:
 
 @dataclass(slots=True)
 class StreamedCall:
-    """One call on its way."""
+    """One call in progress."""
 
-    place: int
+    position: int
     id: str = ""
     name: str = ""
     legacy: bool = False
     pieces: list[str] = field(default_factory=list)
     extra: dict[str, JSON] = field(default_factory=dict)
     started: bool = False
-    lost: bool = False
+    is_lost: bool = False
     end: JsonEndScanner = field(default_factory=JsonEndScanner)
 
     @property
     def key(self) -> tuple[str, int]:
-        return ("call", self.place)
+        return ("call", self.position)
 
     @property
     def path(self) -> str:
         if self.legacy:
             return f"{MESSAGE}.function_call"
-        return f"{MESSAGE}.tool_calls[{self.place}].function"
+        return f"{MESSAGE}.tool_calls[{self.position}].function"
 
     def is_complete(self) -> bool:
-        """Whether the arguments so far are one whole JSON value."""
+        """Whether the arguments so far are one complete JSON value."""
         return self.end.reached(self.pieces)
 
 
@@ -106,7 +106,7 @@ class CallStream:
         self._last: StreamedCall | None = None
 
     def feed(self, entries: list[JSON]) -> None:
-        """Take the tool_calls array of one delta."""
+        """Read the tool_calls array of one delta."""
         indexes: set[int] = set()
         for position, item in enumerate(entries):
             entry = object_or_empty(item)
@@ -123,7 +123,7 @@ class CallStream:
                 self._merge(call, entry, path)
 
     def feed_legacy(self, value: JSON) -> None:
-        """Take the function_call field that came before tool_calls."""
+        """Read the function_call field that preceded tool_calls."""
         call = next((call for call in self.calls if call.legacy), None) or self._new("", None)
         if call is not None:
             call.legacy = True
@@ -131,7 +131,7 @@ class CallStream:
             self._merge(call, {"function": value}, call.path)
 
     def start_until(self, last: StreamedCall | None = None) -> None:
-        """Begin the parts of the calls up to this one, in order; of all where none is given."""
+        """Start the parts of the calls up to this one, in order; of all by default."""
         for call in self.calls:
             if not call.started:
                 call.started = True
@@ -140,12 +140,12 @@ class CallStream:
                 return
 
     def mark_lost(self) -> None:
-        """A piece of the stream is gone; no call that had begun can be trusted any more."""
+        """A piece of the stream was lost; no call that had begun can be trusted."""
         for call in self.calls:
-            call.lost = True
+            call.is_lost = True
 
     def finish(self, cut: Callable[[StreamedCall], str]) -> None:
-        """End every call; `cut` says why one is not to be executed, or nothing."""
+        """End every call; `cut` returns why a call must not be executed, or ""."""
         self.start_until()
         ids = [call.id for call in self.calls if call.id]
         if len(set(ids)) < len(ids):
@@ -165,7 +165,7 @@ class CallStream:
                 return self._by_id.get(id_, known)
             self._note("index_reused", f"{path}.index")
             return self._new(id_, index)
-        # More text after a whole object could only break it, so a name begins another call.
+        # More text after a complete object would only break it, so a name begins another call.
         if name and _has_arguments(entry) and known.is_complete():
             self._note("index_reused", f"{path}.index")
             return self._new(id_, index)
@@ -200,24 +200,24 @@ class CallStream:
     def _merge(self, call: StreamedCall, entry: Mapping[str, JSON], path: str) -> None:
         function = object_or_empty(entry.get("function"))
         begun = bool(call.name or call.pieces)
-        self._take_id(call, entry.get("id"), path)
-        self._take_name(call, function.get("name"), path)
-        self._take_arguments(call, function.get("arguments"), f"{path}.function.arguments")
+        self._merge_id(call, entry.get("id"), path)
+        self._merge_name(call, function.get("name"), path)
+        self._merge_arguments(call, function.get("arguments"), f"{path}.function.arguments")
         if not begun and call.name and call.pieces and call.is_complete():
             self._note("whole_call_in_one_chunk", path)
-        for key, value in call_leftover({**entry, "index": call.place}, call.place).items():
+        for key, value in call_leftover({**entry, "index": call.position}, call.position).items():
             old = call.extra.get(key)
             both = isinstance(old, Mapping) and isinstance(value, Mapping)
             call.extra[key] = {**object_or_empty(old), **object_or_empty(value)} if both else value
 
-    def _take_id(self, call: StreamedCall, value: JSON, path: str) -> None:
+    def _merge_id(self, call: StreamedCall, value: JSON, path: str) -> None:
         if value == "":
             self._note("empty_id", f"{path}.id")
         elif not call.id and isinstance(value, str):
             call.id = value
             self._by_id[value] = call
 
-    def _take_name(self, call: StreamedCall, value: JSON, path: str) -> None:
+    def _merge_name(self, call: StreamedCall, value: JSON, path: str) -> None:
         name = text_or_empty(value)
         at = f"{path}.function.name"
         if value == "":
@@ -230,33 +230,33 @@ class CallStream:
         elif name and name != call.name:
             self._note("name_changed", at)
 
-    def _take_arguments(self, call: StreamedCall, value: JSON, path: str) -> None:
+    def _merge_arguments(self, call: StreamedCall, value: JSON, path: str) -> None:
         if value is None:
             return
         if not isinstance(value, str):
             self._note("arguments_object", path)
-            # Some repeat the object in every delta; once is enough.
+            # Some vendors repeat the object in every delta; keep it once.
             value = "" if call.pieces else argument_text(value)
         if not value:
             return
         self.start_until(call)
         self._assembler.extend(call.key, value)
         if self._assembler.is_cut(call.key):
-            call.lost = True
+            call.is_lost = True
         else:
             call.pieces.append(value)
 
     def _value(self, call: StreamedCall, cut: str) -> ToolCall | BrokenCall:
         raw = "".join(call.pieces)
         if not call.id and not call.legacy:
-            self._note("missing_id", f"{MESSAGE}.tool_calls[{call.place}].id")
+            self._note("missing_id", f"{MESSAGE}.tool_calls[{call.position}].id")
         id_ = call.id or mint_id(call.path, call.name, raw)
         at = f"{call.path}.arguments"
         value = ToolCall(id_, call.name, {}, FORMAT, raw, extra=keep_extra(FORMAT, call.extra))
         if not call.name:
             return as_broken(value, NAMELESS, Breakage.UNKNOWN_TOOL, f"{call.path}.name")
-        if call.lost or cut:
-            return as_cut_off(value, at, LOST if call.lost else cut)
+        if call.is_lost or cut:
+            return as_cut_off(value, at, LOST if call.is_lost else cut)
         resolved, repeated = read_call(value, at)
         for key in repeated:
             self._note("duplicate_key", f"{at}.{key}")

@@ -14,7 +14,7 @@ _TYPES = {
 
 
 def read_error(body: JSON) -> ErrorBody | None:
-    """The error in a body, whichever of the usual envelopes it comes in."""
+    """The error in a body, in any of the usual envelopes."""
     match body:
         case {"choices": [_, *_]}:
             return None
@@ -25,6 +25,6 @@ def read_error(body: JSON) -> ErrorBody | None:
 
 
 def write_error(status: int, message: str) -> dict[str, JSON]:
-    """OpenAI's envelope, which its clients look into."""
+    """OpenAI's envelope, which its clients read."""
     kind = _TYPES.get(status, "api_error" if status >= 500 else "invalid_request_error")
     return {"error": {"message": message, "type": kind, "param": None, "code": None}}

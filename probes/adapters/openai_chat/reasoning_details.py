@@ -14,25 +14,25 @@ MAX_ENTRIES = 1024
 class DetailsStream:
     """A reasoning_details array that arrives in deltas.
 
-    Vendors stream increments or cumulative snapshots, and nothing says which: a text that begins
-    with all that came before replaces it, any other is appended.
+    Vendors stream increments or cumulative snapshots without saying which: a text that begins with
+    all earlier text replaces it, any other text is appended.
     """
 
     entries: dict[JSON, _Entry] = field(default_factory=dict)
 
     def feed(self, items: list[JSON]) -> str:
-        """Take the array of one delta; the text that is new in it."""
-        return "".join(self._feed(item, place) for place, item in enumerate(items))
+        """Read the array of one delta and return its new text."""
+        return "".join(self._feed(item, position) for position, item in enumerate(items))
 
     @property
     def raw(self) -> list[JSON]:
-        """The array as one answer would have carried it."""
+        """The array as an unstreamed answer would have carried it."""
         return [entry.value for entry in self.entries.values()]
 
-    def _feed(self, item: JSON, place: int) -> str:
+    def _feed(self, item: JSON, position: int) -> str:
         fields = object_or_empty(item)
         index = fields.get("index")
-        key = f"{index if isinstance(index, int) else place}/{fields.get('type')}"
+        key = f"{index if isinstance(index, int) else position}/{fields.get('type')}"
         if key not in self.entries and len(self.entries) >= MAX_ENTRIES:
             return ""
         return self.entries.setdefault(key, _Entry()).merge(fields)
@@ -51,7 +51,7 @@ class _Entry:
         new = ""
         for name, value in fields.items():
             if name in GROWING and isinstance(value, str):
-                self.fields.setdefault(name, value)  # keeps the place of the field
+                self.fields.setdefault(name, value)  # keeps the position of the field
                 added = self.texts.setdefault(name, _Growing()).merge(value)
                 new += added if name in {"text", "summary"} else ""
             elif value is not None or name not in self.fields:
@@ -69,8 +69,8 @@ class _Growing:
         return "".join(self.pieces)
 
     def merge(self, text: str) -> str:
-        """Add a text, or let it replace what it repeats; the part that is new."""
-        # A shorter text cannot repeat the whole, so joining costs no more than what arrived.
+        """Append a text, or replace what it repeats; returns the new part."""
+        # A shorter text cannot repeat the whole, so joining costs no more than the new text.
         if self.size and len(text) >= self.size and text.startswith(self.value):
             new = text[self.size :]
             self.pieces, self.size = [text], len(text)

@@ -42,7 +42,7 @@ KNOWN_CHOICE = ("index", "message", "delta", "finish_reason")
 
 
 def read_reply(body: JSON) -> Reply:
-    """The reply in a Chat Completions body, or a WireError with the path that breaks the format."""
+    """The reply in a Chat Completions body; raises WireError with the invalid path."""
     reading = MessageReader(MESSAGE)
     root = require_object(body, "$")
     choice = _choice(root, reading)
@@ -68,7 +68,7 @@ def read_reply(body: JSON) -> Reply:
 
 
 def settle_stop(reason: str | None, parts: Sequence[Part]) -> tuple[Stop, list[Deviation]]:
-    """Why the model stopped: where the endpoint's word and the calls disagree, the calls count."""
+    """Why the model stopped: if the endpoint's reason and the calls disagree, the calls count."""
     called = has_calls(parts)
     stop = STOPS.get(reason or "", Stop.OTHER)
     if stop is Stop.END and called:
@@ -79,7 +79,7 @@ def settle_stop(reason: str | None, parts: Sequence[Part]) -> tuple[Stop, list[D
 
 
 def cut_last_call(parts: Sequence[Part], stop: Stop | None) -> list[Part]:
-    """The parts; the token limit cuts the last call, even if its JSON looks whole."""
+    """The parts; the token limit cuts the last call, even if its JSON looks complete."""
     cut = list(parts)
     if stop is Stop.LENGTH and cut and isinstance(cut[-1], ToolCall | BrokenCall):
         calls = sum(isinstance(part, ToolCall | BrokenCall) for part in cut)
@@ -89,7 +89,7 @@ def cut_last_call(parts: Sequence[Part], stop: Stop | None) -> list[Part]:
 
 
 def read_usage(value: JSON) -> Usage:
-    """The counts in a usage object; unknown where they cannot be counts."""
+    """The counts in a usage object; None for values that are no counts."""
     usage = object_or_empty(value)
     prompt = object_or_empty(usage.get("prompt_tokens_details"))
     completion = object_or_empty(usage.get("completion_tokens_details"))
@@ -102,14 +102,14 @@ def read_usage(value: JSON) -> Usage:
 
 
 def write_usage(usage: Usage) -> dict[str, JSON]:
-    """The usage object for these counts; nothing where the endpoint counted nothing."""
+    """The usage object for these counts; empty if the endpoint counted nothing."""
     if usage == Usage():
         return {}
-    given, made = usage.input_tokens or 0, usage.output_tokens or 0
+    input_tokens, output_tokens = usage.input_tokens or 0, usage.output_tokens or 0
     body: dict[str, JSON] = {
-        "prompt_tokens": given,
-        "completion_tokens": made,
-        "total_tokens": given + made,
+        "prompt_tokens": input_tokens,
+        "completion_tokens": output_tokens,
+        "total_tokens": input_tokens + output_tokens,
     }
     if usage.cached_tokens is not None:
         body["prompt_tokens_details"] = {"cached_tokens": usage.cached_tokens}
@@ -121,18 +121,18 @@ def write_usage(usage: Usage) -> dict[str, JSON]:
 def reply_extra(
     root: Mapping[str, JSON], choice: Mapping[str, JSON], message: Mapping[str, JSON]
 ) -> dict[str, JSON]:
-    """What a reply keeps of its body: left-over fields by level, and a usage that says more."""
+    """What a reply keeps of its body: unread fields by level, and a more detailed usage."""
     fields = join_levels(
         unread_fields(root, *KNOWN_BODY),
         choice=unread_fields(choice, *KNOWN_CHOICE),
         message=dict(message),
-        usage=_unsaid_usage(root.get("usage")),
+        usage=_differing_usage(root.get("usage")),
     )
     return dict(keep_extra(FORMAT, fields))
 
 
-def _unsaid_usage(value: JSON) -> JSON:
-    """The usage as it came, where writing our counts would not give the same."""
+def _differing_usage(value: JSON) -> JSON:
+    """The usage as received, if our counts would not reproduce it."""
     usage = dict(object_or_empty(value))
     written = write_usage(read_usage(usage))
     return None if {**written, **usage} == written else usage

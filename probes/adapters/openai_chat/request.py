@@ -1,4 +1,4 @@
-"""Requests of Chat Completions, read."""
+"""Reads requests of Chat Completions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _KNOWN_BODY = (
 
 
 def read_request(body: JSON) -> ModelCall:
-    """The question in a request body, or a WireError with the path that breaks the format."""
+    """The question in a request body; raises WireError with the invalid path."""
     root = require_object(body, "$")
     reading = _History()
     for index, item in enumerate(require_list(root.get("messages"), "$.messages")):
@@ -81,7 +81,7 @@ def read_request(body: JSON) -> ModelCall:
 
 
 def read_choice(value: JSON) -> ToolChoice | None:
-    """The choice that a tool_choice means, or None where it means none that we have."""
+    """The choice of a tool_choice field, or None if it has no equivalent."""
     match value:
         case str() if value in MODES:
             return ToolChoice(MODES[value])
@@ -93,7 +93,7 @@ def read_choice(value: JSON) -> ToolChoice | None:
 
 @dataclass
 class _History:
-    """The turns so far. Results that stand together are one turn."""
+    """The turns so far. Consecutive results are one turn."""
 
     turns: list[Turn] = field(default_factory=list)
 
@@ -120,7 +120,7 @@ class _History:
 
     def _result(self, message: Mapping[str, JSON], path: str) -> ToolResult:
         if message.get("role") == "function":
-            # The older form names the tool only; its call is the last of that name.
+            # The older form has only the tool's name; its call is the last with that name.
             name = text_or_empty(message.get("name"))
             return ToolResult(self._call_id(name), _message_text(message, path), name=name)
         own = unread_fields(message, "role", "tool_call_id", "content")
@@ -177,7 +177,7 @@ def _spec(entry: Mapping[str, JSON], path: str) -> ToolSpec:
 
 
 def _limit(root: Mapping[str, JSON], own: dict[str, JSON]) -> int | None:
-    """The token limit; the newer of its two names stays in what is left over."""
+    """The token limit; the newer of its two names stays among the unread fields."""
     newer = count_or_none(root.get("max_completion_tokens"))
     if newer is None:
         return count_or_none(root.get("max_tokens"))

@@ -1,4 +1,4 @@
-"""A streamed answer of Chat Completions, read."""
+"""Reads a streamed answer of Chat Completions."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ DELTA = "$.choices[0].delta"
 
 
 class ChatStreamReader(OpenAIStreamReader):
-    """Chunks to events. What the stream says of the answer itself is kept by level, as it comes."""
+    """Chunks to events. Fields of the answer itself are kept by level, as they arrive."""
 
     NOTHING_SENT = "no_chunks"
     NOTES_KEEPALIVES = True
@@ -60,7 +60,7 @@ class ChatStreamReader(OpenAIStreamReader):
         self._message: dict[str, JSON] = {}
         self._other_reasoning: dict[str, list[str]] = {}
         self._field = ""
-        self._runs = self._details_runs = 0  # how often each began anew after something else
+        self._runs = self._details_runs = 0  # how often each started again after another part
         self._reasoned = self._empty_content = False
         self._finish: str | None = None
         self._chunks = 0
@@ -76,7 +76,7 @@ class ChatStreamReader(OpenAIStreamReader):
         return not self._chunks and not self._failed
 
     @override
-    def _take_body(self, body: Mapping[str, JSON], name: str) -> None:
+    def _read_body(self, body: Mapping[str, JSON], name: str) -> None:
         if read_error(body) is not None or name == "error":
             self._failed = True
             self._assembler.note("error_in_stream", "$.error")
@@ -88,24 +88,24 @@ class ChatStreamReader(OpenAIStreamReader):
         for item in choices:
             choice = object_or_empty(item)
             if choice.get("index") in (0, None):
-                self._take_choice(choice)
+                self._read_choice(choice)
             else:
                 self._assembler.note("extra_choices", "$.choices")
 
-    def _take_choice(self, choice: Mapping[str, JSON]) -> None:
-        # Some send the last delta and the reason in one chunk: the delta comes first.
+    def _read_choice(self, choice: Mapping[str, JSON]) -> None:
+        # Some vendors send the last delta and the reason in one chunk: the delta comes first.
         delta = object_or_empty(choice.get("delta"))
         if self._finish is not None and (delta.get("content") or delta.get("tool_calls")):
             self._assembler.note("delta_after_finish", DELTA)
-        self._take_delta(delta)
+        self._read_delta(delta)
         _merge_choice(self._choice, choice)
         reason = text_or_none(choice.get("finish_reason"))
         if reason:
             self._finish = reason
 
-    def _take_delta(self, delta: Mapping[str, JSON]) -> None:
-        self._take_reasoning(delta)
-        self._take_content(delta.get("content"))
+    def _read_delta(self, delta: Mapping[str, JSON]) -> None:
+        self._read_reasoning(delta)
+        self._read_content(delta.get("content"))
         if isinstance(refusal := delta.get("refusal"), str) and refusal:
             self._close_reasoning()
             self._assembler.start("refusal", PartKind.TEXT, name="refusal")
@@ -120,21 +120,21 @@ class ChatStreamReader(OpenAIStreamReader):
         unread = {key: value for key, value in delta.items() if key not in known or value is None}
         _keep(self._message, message_leftover(unread))
 
-    def _take_content(self, content: JSON) -> None:
+    def _read_content(self, content: JSON) -> None:
         if content == "":
             self._empty_content = True
         elif isinstance(content, str):
-            self._say(content)
+            self._add_text(content)
         elif isinstance(content, list):
             self._assembler.note("content_parts", f"{MESSAGE}.content")
             for item in content:
                 part = read_content_part(item)
                 if isinstance(part, Text):
-                    self._say(part.text)
+                    self._add_text(part.text)
                 else:
                     self._add_opaque(part)
 
-    def _say(self, text: str) -> None:
+    def _add_text(self, text: str) -> None:
         self._close_reasoning()
         self._begin("text", PartKind.TEXT, "content")
         self._assembler.extend(("text", self._runs), text)
@@ -145,13 +145,13 @@ class ChatStreamReader(OpenAIStreamReader):
         self._runs += 1
         self._assembler.add(("opaque", self._runs), part)
 
-    def _take_reasoning(self, delta: Mapping[str, JSON]) -> None:
+    def _read_reasoning(self, delta: Mapping[str, JSON]) -> None:
         for name in REASONING_FIELDS:
             value = delta.get(name)
             if isinstance(value, str):
                 self._field = self._field or name
                 if name == self._field:
-                    self._reason(value)
+                    self._add_reasoning(value)
                 else:
                     self._other_reasoning.setdefault(name, []).append(value)
         if isinstance(details := delta.get("reasoning_details"), list):
@@ -160,8 +160,8 @@ class ChatStreamReader(OpenAIStreamReader):
             if not self._field:
                 self._assembler.extend(("details", self._details_runs), new)
 
-    def _reason(self, text: str) -> None:
-        # "" says that the field is there: an endpoint may want it back just so.
+    def _add_reasoning(self, text: str) -> None:
+        # "" means that the field is present: an endpoint may require it back unchanged.
         if not text and self._reasoned:
             return
         self._reasoned = True
@@ -179,7 +179,7 @@ class ChatStreamReader(OpenAIStreamReader):
         self._assembler.start(key, PartKind.REASONING, name="reasoning_details")
 
     def _begin(self, key: str, kind: PartKind, what: str, *, name: str = "") -> None:
-        """Begin a part unless it is open; one that was ended begins anew, which is noted."""
+        """Begin a part unless it is open; an ended part begins again, which is noted."""
         if self._assembler.is_open((key, self._runs)):
             return
         self._check_order(what)
@@ -241,13 +241,13 @@ class ChatStreamReader(OpenAIStreamReader):
     def _settle_parts(self) -> None:
         if self._assembler.is_open("refusal"):
             self._assembler.finish("refusal", Text(self._assembler.text("refusal"), REFUSAL))
-        said = any(isinstance(part, Text) for part in self._assembler.parts)
-        if self._empty_content and not said and not self._calls.calls:
+        has_text = any(isinstance(part, Text) for part in self._assembler.parts)
+        if self._empty_content and not has_text and not self._calls.calls:
             self._assembler.add("empty", Text(""))
         self._calls.finish(self._why_cut)
 
     def _why_cut(self, call: StreamedCall) -> str:
-        """Why a call is not to be executed: only the last one can be cut."""
+        """Why a call must not be executed: only the last one can be cut."""
         if call is not self._calls.calls[-1]:
             return ""
         if self._finish and STOPS.get(self._finish) is Stop.LENGTH:
@@ -275,14 +275,14 @@ class ChatStreamReader(OpenAIStreamReader):
     def _read_unstreamed_body(self, body: Mapping[str, JSON]) -> Reply | None:
         if read_error(body) is None:
             return read_reply(body)
-        self._take_body(body, "error")
+        self._read_body(body, "error")
         return None
 
 
 def _keep(into: dict[str, JSON], fields: Mapping[str, JSON]) -> None:
-    """Keep the first that is said of each field; null, "" and the year 1970 say nothing.
+    """Keep the first value of each field; null, "" and the year 1970 do not count.
 
-    Usage may be counted up in every chunk, so there the last counts.
+    Usage may be counted up in every chunk, so its last value counts.
     """
     for key, value in fields.items():
         unsaid = (None, "", 0) if key == "created" else (None, "")

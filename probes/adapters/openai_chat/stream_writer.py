@@ -1,4 +1,4 @@
-"""A streamed answer of Chat Completions, written."""
+"""Writes a streamed answer of Chat Completions."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ DONE = b"data: [DONE]\n\n"
 
 @dataclass(slots=True)
 class _Open:
-    """A part that is being written."""
+    """A part in progress."""
 
     started: PartStarted
-    place: int = -1  # among the calls
+    position: int = -1  # among the calls
     announced: bool = False
     held: list[str] = field(default_factory=list)
     written: bool = False
 
 
 class OpenAIStreamWriter:
-    """Events to chunks. Id and model are known only at the end unless they are given."""
+    """Events to chunks. Id and model are known only at the end unless they are passed."""
 
     def __init__(self, id: str = "", model: str = "", created: int = 0) -> None:
         self._head: dict[str, JSON] = {
@@ -84,7 +84,7 @@ class OpenAIStreamWriter:
         return b""
 
     def _announce(self, part: _Open, id_: str, name: str) -> bytes:
-        part.place, part.announced = self._calls, True
+        part.position, part.announced = self._calls, True
         self._calls += 1
         function: dict[str, JSON] = {"name": name, "arguments": ""}
         return self._call(part, {"id": id_, "type": "function", "function": function})
@@ -110,7 +110,7 @@ class OpenAIStreamWriter:
             case ToolCall() as call:
                 return self._finish_call(part, call)
             case BrokenCall():
-                # What was announced cannot be taken back; the ending says that it is no call.
+                # An announced call cannot be withdrawn; the finish reason says that it is no call.
                 self._broken = self._broken or part.announced
                 return b""
             case value:
@@ -141,7 +141,7 @@ class OpenAIStreamWriter:
         return data + DONE
 
     def _call(self, part: _Open, fields: Mapping[str, JSON]) -> bytes:
-        return self._chunk({"tool_calls": [{"index": part.place, **fields}]})
+        return self._chunk({"tool_calls": [{"index": part.position, **fields}]})
 
     def _chunk(
         self,
@@ -154,7 +154,7 @@ class OpenAIStreamWriter:
 
 
 def _unwritten(started: PartStarted, part: Part) -> dict[str, JSON]:
-    """The delta for a part that no piece was written of."""
+    """The delta for a part of which nothing was written yet."""
     match part:
         case Text():
             return {started.name or "content": part.text}

@@ -1,4 +1,4 @@
-"""What OpenAI's two formats share of tools and of their results."""
+"""Tools and results, as far as OpenAI's two formats share them."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ KNOWN_FUNCTION = ("name", "description", "parameters", "strict")
 
 
 def read_tools(
-    value: JSON, read: Callable[[Mapping[str, JSON], str], ToolSpec]
+    value: JSON, read_spec: Callable[[Mapping[str, JSON], str], ToolSpec]
 ) -> tuple[list[ToolSpec], list[JSON]]:
-    """The functions, and the tools of other types with the places they stood at."""
+    """The functions, and the tools of other types with their positions."""
     specs: list[ToolSpec] = []
     others: list[JSON] = []
     for index, item in enumerate([] if value is None else require_list(value, "$.tools")):
         entry = require_object(item, f"$.tools[{index}]")
         if entry.get("type") == "function":
-            specs.append(read(entry, f"$.tools[{index}]"))
+            specs.append(read_spec(entry, f"$.tools[{index}]"))
         else:
             others.append({"at": index, "tool": entry})
     return specs, others
 
 
 def write_tools(
-    call: ModelCall, write: Callable[[ToolSpec], dict[str, JSON]], format: str
+    call: ModelCall, write_spec: Callable[[ToolSpec], dict[str, JSON]], format: str
 ) -> list[JSON]:
-    """All tools, those of other types where they stood."""
-    tools: list[JSON] = [write(spec) for spec in call.tools]
+    """All tools, those of other types at their positions."""
+    tools: list[JSON] = [write_spec(spec) for spec in call.tools]
     for other in list_or_empty(object_or_empty(call.extra.get(format)).get("$tools")):
         entry = object_or_empty(other)
-        if isinstance(place := entry.get("at"), int):
-            tools.insert(place, entry.get("tool"))
+        if isinstance(position := entry.get("at"), int):
+            tools.insert(position, entry.get("tool"))
     return tools
 
 
 def read_function(fields: Mapping[str, JSON], path: str, extra: Extra) -> ToolSpec:
-    """A function as it is declared."""
+    """A function declaration."""
     schema, strict = fields.get("parameters"), fields.get("strict")
     return ToolSpec(
         require_text(fields, "name", path),
@@ -57,7 +57,7 @@ def read_function(fields: Mapping[str, JSON], path: str, extra: Extra) -> ToolSp
 
 
 def write_function(spec: ToolSpec) -> dict[str, JSON]:
-    """The fields that declare a function."""
+    """The fields of a function declaration."""
     function: dict[str, JSON] = {"name": spec.name}
     if spec.description:
         function["description"] = spec.description
@@ -69,12 +69,12 @@ def write_function(spec: ToolSpec) -> dict[str, JSON]:
 
 
 def has_text_blocks(result: ToolResult, types: Container[str]) -> bool:
-    """Whether a result's blocks are texts, which can be carried as they are."""
+    """Whether a result's blocks are texts, which can be sent unchanged."""
     plain = all(is_plain(block, types) for block in result.blocks)
     return bool(result.blocks) and not result.is_error and plain
 
 
 def is_plain(block: JSON, types: Container[str]) -> bool:
-    """Whether a block is a text and nothing else."""
+    """Whether a block is only text."""
     fields = object_or_empty(block)
     return set(fields) == {"type", "text"} and text_or_empty(fields.get("type")) in types

@@ -22,7 +22,7 @@ SUPPORT = FormatSupport(
 
 
 class OpenAIResponsesAdapter:
-    """OpenAI Responses: items instead of messages, and reasoning that can be given back."""
+    """OpenAI Responses: items instead of messages, and reasoning that can be replayed."""
 
     format = FORMAT
     path = "/responses"

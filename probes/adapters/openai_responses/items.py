@@ -41,7 +41,7 @@ _KNOWN_CALL = ("type", "call_id", "name", "arguments")
 
 
 def item_parts(item: JSON, path: str) -> list[Part]:
-    """The parts of one item. What we do not interpret is kept whole."""
+    """The parts of one item. Uninterpreted items are kept whole."""
     fields = object_or_empty(item)
     match fields.get("type"):
         case "message":
@@ -55,7 +55,7 @@ def item_parts(item: JSON, path: str) -> list[Part]:
 
 
 def message_parts(item: Mapping[str, JSON]) -> list[Text | Opaque]:
-    """The content of a message; each text remembers the item it stands in."""
+    """The content of a message; each text keeps the fields of its item."""
     own = unread_fields(item, *_KNOWN_MESSAGE)
     content = item.get("content")
     if isinstance(content, str):
@@ -64,7 +64,7 @@ def message_parts(item: Mapping[str, JSON]) -> list[Text | Opaque]:
 
 
 def call_part(item: Mapping[str, JSON], path: str) -> ToolCall | BrokenCall:
-    """A function_call item; results are paired on its call_id, never on its id."""
+    """A function_call item; results are paired by its call_id, never by its id."""
     name, raw = text_or_empty(item.get("name")), text_or_empty(item.get("arguments"))
     id_ = text_or_empty(item.get("call_id")) or mint_id(path, name, raw)
     extra = keep_extra(FORMAT, unread_fields(item, *_KNOWN_CALL))
@@ -77,7 +77,7 @@ def call_part(item: Mapping[str, JSON], path: str) -> ToolCall | BrokenCall:
 
 
 def reasoning_text(item: Mapping[str, JSON]) -> str:
-    """What a reasoning item says to a reader."""
+    """The readable text of a reasoning item."""
     entries = [*list_or_empty(item.get("summary")), *list_or_empty(item.get("content"))]
     return "".join(text_or_empty(object_or_empty(entry).get("text")) for entry in entries)
 
@@ -85,8 +85,8 @@ def reasoning_text(item: Mapping[str, JSON]) -> str:
 def write_items(parts: Sequence[Part], *, seed: str | None = None, first: int = 0) -> list[JSON]:
     """The items for an assistant's parts.
 
-    With a seed they are an answer's: ids, states and foreign reasoning are filled in, and broken
-    calls left out. Without one they are a history's, which says no more than it must.
+    With a seed they are for an answer: ids, states and foreign reasoning are filled in, and broken
+    calls are dropped. Without one they are for a history, with as few fields as possible.
     """
     items: list[JSON] = []
     for (kind, _), group in groupby(
@@ -102,7 +102,7 @@ def write_items(parts: Sequence[Part], *, seed: str | None = None, first: int = 
 
 
 def item_id(prefix: str, index: int, seed: str) -> str:
-    """An id for an item that came without one: the same for the same place of the same answer."""
+    """A deterministic id for an item without one, by its position in the answer."""
     return mint_id(f"{seed}/{index}", prefix=prefix)
 
 
@@ -134,20 +134,20 @@ def write_call(call: ToolCall | BrokenCall, extra: Extra) -> dict[str, JSON]:
 
 def _content_part(part: JSON, item: Mapping[str, JSON]) -> Text | Opaque:
     match part:
-        case {"type": "input_text" | "output_text" | "text", "text": str(said)}:
+        case {"type": "input_text" | "output_text" | "text", "text": str(text)}:
             own = unread_fields(object_or_empty(part), "type", "text")
             # The lists that every text of an answer has, mostly empty.
             own = {key: value for key, value in own.items() if value != []}
-            return Text(said, keep_extra(FORMAT, join_levels(own, item=dict(item))))
-        case {"type": "refusal", "refusal": str(said)}:
+            return Text(text, keep_extra(FORMAT, join_levels(own, item=dict(item))))
+        case {"type": "refusal", "refusal": str(text)}:
             own = unread_fields(object_or_empty(part), "refusal")
-            return Text(said, keep_extra(FORMAT, join_levels(own, item=dict(item))))
+            return Text(text, keep_extra(FORMAT, join_levels(own, item=dict(item))))
         case _:
             return Opaque(FORMAT, part)
 
 
 def _group(index: int, part: Part, seed: str | None) -> tuple[str, JSON]:
-    """Texts of one item stand together; everything else stands alone."""
+    """Texts of one item form a group; every other part is its own group."""
     match part:
         case Text():
             return "text", text_item(part) or str(own_inner_fields(part.extra, FORMAT, "item"))
@@ -189,6 +189,6 @@ def _item(part: Part, index: int, seed: str | None) -> Iterator[JSON]:
 
 
 def reasoning_item(id_: str, text: str) -> dict[str, JSON]:
-    """A reasoning item that only shows a text."""
+    """A reasoning item with only a text."""
     content: list[JSON] = [{"type": "reasoning_text", "text": text}]
     return {"type": "reasoning", "id": id_, "summary": [], "content": content}

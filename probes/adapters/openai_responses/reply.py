@@ -41,7 +41,7 @@ REASONS = {"max_output_tokens": Stop.LENGTH, "content_filter": Stop.REFUSAL}
 
 
 def read_reply(body: JSON) -> Reply:
-    """The reply in a Responses body, or a WireError with the path that breaks the format."""
+    """The reply in a Responses body; raises WireError with the invalid path."""
     root = require_object(body, "$")
     items = require_list(root.get("output"), "$.output")
     if len(items) > MAX_ITEMS:
@@ -62,7 +62,7 @@ def build_reply(
     stop: Stop,
     deviations: Sequence[Deviation] = (),
 ) -> Reply:
-    """A reply from the body's own fields and the parts that were found."""
+    """A reply from the body's own fields and its parts."""
     return Reply(
         parts=tuple(parts),
         stop=stop,
@@ -77,7 +77,7 @@ def build_reply(
 
 
 def read_stop(root: Mapping[str, JSON], parts: Sequence[Part]) -> Stop:
-    """Why the model stopped. The format has no word for calls: they are there or not."""
+    """Why the model stopped. The format has no reason for calls, so their presence decides."""
     match root.get("status"):
         case "incomplete":
             reason = object_or_empty(root.get("incomplete_details")).get("reason")
@@ -91,7 +91,7 @@ def read_stop(root: Mapping[str, JSON], parts: Sequence[Part]) -> Stop:
 
 
 def cut_last_call(parts: Sequence[Part], index: int) -> list[Part]:
-    """The parts; the token limit cuts a call that stands last, even if its JSON looks whole."""
+    """The parts; the token limit cuts a call at the end, even if its JSON looks complete."""
     settled = list(parts)
     if settled and isinstance(settled[-1], ToolCall | BrokenCall):
         path = f"$.output[{index}].arguments"
@@ -100,7 +100,7 @@ def cut_last_call(parts: Sequence[Part], index: int) -> list[Part]:
 
 
 def write_reply(reply: Reply, seed: str | None = None) -> dict[str, JSON]:
-    """The body that answers a client. A call that is broken is not handed out."""
+    """The body that answers a client. Broken calls are dropped."""
     status, reason = _status(reply)
     error = own_inner_fields(reply.extra, FORMAT, "error") or {
         "code": "server_error",
@@ -125,7 +125,7 @@ def write_reply(reply: Reply, seed: str | None = None) -> dict[str, JSON]:
 
 
 def read_error(body: JSON) -> ErrorBody | None:
-    """The error a body carries, or None."""
+    """The error in a body, or None."""
     match body:
         case {"output": [_, *_]}:
             return None
@@ -134,15 +134,15 @@ def read_error(body: JSON) -> ErrorBody | None:
 
 
 def read_usage(value: JSON) -> Usage:
-    """The counts in a usage object; unknown where they cannot be counts."""
+    """The counts in a usage object; None for values that are no counts."""
     usage = object_or_empty(value)
-    given = object_or_empty(usage.get("input_tokens_details"))
-    made = object_or_empty(usage.get("output_tokens_details"))
+    input_details = object_or_empty(usage.get("input_tokens_details"))
+    output_details = object_or_empty(usage.get("output_tokens_details"))
     return Usage(
         count_or_none(usage.get("input_tokens")),
         count_or_none(usage.get("output_tokens")),
-        count_or_none(made.get("reasoning_tokens")),
-        count_or_none(given.get("cached_tokens")),
+        count_or_none(output_details.get("reasoning_tokens")),
+        count_or_none(input_details.get("cached_tokens")),
     )
 
 
@@ -194,18 +194,18 @@ def _extra(root: Mapping[str, JSON]) -> dict[str, JSON]:
 
 
 def _write_usage(reply: Reply) -> dict[str, JSON]:
-    whole = own_inner_fields(reply.extra, FORMAT, "usage")
-    if whole and read_usage(whole) == reply.usage:
-        return whole
+    own_usage = own_inner_fields(reply.extra, FORMAT, "usage")
+    if own_usage and read_usage(own_usage) == reply.usage:
+        return own_usage
     return _usage_body(reply.usage) if reply.usage != Usage() else {}
 
 
 def _usage_body(usage: Usage) -> dict[str, JSON]:
-    given, made = usage.input_tokens or 0, usage.output_tokens or 0
+    input_tokens, output_tokens = usage.input_tokens or 0, usage.output_tokens or 0
     return {
-        "input_tokens": given,
+        "input_tokens": input_tokens,
         "input_tokens_details": {"cached_tokens": usage.cached_tokens or 0},
-        "output_tokens": made,
+        "output_tokens": output_tokens,
         "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens or 0},
-        "total_tokens": given + made,
+        "total_tokens": input_tokens + output_tokens,
     }

@@ -63,7 +63,7 @@ _KNOWN_BODY = (
 
 
 def read_request(body: JSON) -> ModelCall:
-    """The question in a request body, or a WireError with the path that breaks the format."""
+    """The question in a request body; raises WireError with the invalid path."""
     root = require_object(body, "$")
     history = _History()
     if isinstance(instructions := root.get("instructions"), str):
@@ -76,7 +76,7 @@ def read_request(body: JSON) -> ModelCall:
             history.add(require_object(item, f"$.input[{index}]"), f"$.input[{index}]")
     specs, others = read_tools(root.get("tools"), _read_spec)
     choice = read_choice(root.get("tool_choice"))
-    read = ("tool_choice",) if choice is not None else ()
+    known_choice = ("tool_choice",) if choice is not None else ()
     parallel = root.get("parallel_tool_calls")
     return ModelCall(
         model=require_text(root, "model", "$"),
@@ -87,7 +87,7 @@ def read_request(body: JSON) -> ModelCall:
         parallel=parallel if isinstance(parallel, bool) else None,
         stream=root.get("stream") is True,
         extra=keep_extra(
-            FORMAT, join_levels(unread_fields(root, *_KNOWN_BODY, *read), tools=others)
+            FORMAT, join_levels(unread_fields(root, *_KNOWN_BODY, *known_choice), tools=others)
         ),
     )
 
@@ -116,7 +116,7 @@ def write_request(call: ModelCall) -> dict[str, JSON]:
 
 
 def read_choice(value: JSON) -> ToolChoice | None:
-    """The choice that a tool_choice means, or None where it means none that we have."""
+    """The choice of a tool_choice field, or None if it has no equivalent."""
     match value:
         case str() if value in MODES:
             return ToolChoice(value)
@@ -127,13 +127,13 @@ def read_choice(value: JSON) -> ToolChoice | None:
 
 
 def carries_blocks(result: ToolResult) -> bool:
-    """Whether a result's blocks go out as they are."""
+    """Whether a result's blocks are sent unchanged."""
     return has_text_blocks(result, TEXTS) or "output" in own_outer_fields(result.extra, FORMAT)
 
 
 @dataclass
 class _History:
-    """The turns so far. What one model turn produced is one turn, and so are its results."""
+    """The turns so far. The output of one model turn is one turn, and so are its results."""
 
     turns: list[Turn] = field(default_factory=list)
 
@@ -153,7 +153,7 @@ class _History:
     def _message(self, item: Mapping[str, JSON], role: str) -> Turn:
         own = unread_fields(item, "type", "role", "content")
         parts = message_parts({"content": item.get("content")})
-        # The first system text is written as instructions unless it says where it stood.
+        # The first system text is written as instructions unless its position is recorded.
         if role == "developer" or (role == "system" and not self.turns):
             own["role"] = role
         return Turn(ROLES[role], tuple(parts), extra=keep_extra(FORMAT, own))
@@ -199,10 +199,10 @@ def _read_spec(entry: Mapping[str, JSON], path: str) -> ToolSpec:
 
 def _instructions(turn: Turn) -> str | None:
     match turn:
-        case Turn(role=Role.SYSTEM, parts=(Text() as said,)) if not own_outer_fields(
+        case Turn(role=Role.SYSTEM, parts=(Text() as text,)) if not own_outer_fields(
             turn.extra, FORMAT
         ):
-            return None if own_outer_fields(said.extra, FORMAT) else said.text
+            return None if own_outer_fields(text.extra, FORMAT) else text.text
         case _:
             return None
 

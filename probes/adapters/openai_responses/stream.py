@@ -1,7 +1,7 @@
-"""A streamed answer of the Responses API, read.
+"""Reads a streamed answer of the Responses API.
 
-Deltas are for liveness. What counts is the finished item (`output_item.done`), else the item in
-the last event, and only where both are missing what the deltas add up to.
+Deltas are for progress only. The finished item (`output_item.done`) counts, else the item in the
+last event, and only if both are missing the sum of the deltas.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HEADS = frozenset({"response.created", "response.in_progress", "response.queued"
 ENDS = frozenset(
     {"response.completed", "response.incomplete", "response.failed", "response.cancelled"}
 )
-# What these say stands in the finished item too.
+# Events whose content is also in the finished item.
 REPEATED = frozenset(
     {
         "response.content_part.added",
@@ -61,16 +61,16 @@ DELTAS = {
 
 @dataclass(slots=True)
 class _Item:
-    """One output item on its way."""
+    """One output item in progress."""
 
-    place: int
+    position: int
     kind: str = ""
     fields: dict[str, JSON] = field(default_factory=dict)
     keys: list[Hashable] = field(default_factory=list)
     labels: dict[Hashable, str] = field(default_factory=dict)
     arguments: str | None = None
     final: Mapping[str, JSON] | None = None
-    lost: bool = False
+    is_lost: bool = False
     settled: bool = False
 
 
@@ -92,14 +92,14 @@ class ResponsesStreamReader(OpenAIStreamReader):
     @override
     def _mark_lost(self) -> None:
         for item in self._items.values():
-            item.lost = True
+            item.is_lost = True
 
     @override
     def _is_empty(self) -> bool:
         return not self._seen
 
     @override
-    def _take_body(self, body: Mapping[str, JSON], name: str) -> None:
+    def _read_body(self, body: Mapping[str, JSON], name: str) -> None:
         self._seen += 1
         kind = text_or_empty(body.get("type")) or name
         self._check_sequence(body.get("sequence_number"))
@@ -114,11 +114,11 @@ class ResponsesStreamReader(OpenAIStreamReader):
             error = object_or_empty(body.get("error")) or body
             self._head["error"] = {key: error.get(key) for key in ("code", "message")}
         elif kind in DELTAS:
-            self._take_delta(body, *DELTAS[kind])
+            self._read_delta(body, *DELTAS[kind])
         elif kind not in REPEATED:
-            self._take_item_event(body, kind)
+            self._read_item_event(body, kind)
 
-    def _take_item_event(self, body: Mapping[str, JSON], kind: str) -> None:
+    def _read_item_event(self, body: Mapping[str, JSON], kind: str) -> None:
         match kind:
             case "response.output_item.added":
                 self._add_item(body)
@@ -141,26 +141,26 @@ class ResponsesStreamReader(OpenAIStreamReader):
     # Items.
 
     def _item(self, body: Mapping[str, JSON], kind: str) -> _Item | None:
-        place = self._place(body)
-        if place not in self._items:
+        position = self._output_index(body)
+        if position not in self._items:
             if len(self._items) >= MAX_ITEMS:
                 self._assembler.note("too_many_items", "$.output")
                 return None
             self._settle_before()
-            self._items[place] = _Item(place, kind)
-        return self._items[place]
+            self._items[position] = _Item(position, kind)
+        return self._items[position]
 
-    def _place(self, body: Mapping[str, JSON]) -> int:
+    def _output_index(self, body: Mapping[str, JSON]) -> int:
         id_ = text_or_empty(body.get("item_id")) or text_or_empty(
             object_or_empty(body.get("item")).get("id")
         )
-        place = body.get("output_index")
-        if not isinstance(place, int):
+        position = body.get("output_index")
+        if not isinstance(position, int):
             self._assembler.note("index_missing", "$.output_index")
-            place = self._ids.get(id_, len(self._items))
+            position = self._ids.get(id_, len(self._items))
         if id_:
-            self._ids.setdefault(id_, place)
-        return place
+            self._ids.setdefault(id_, position)
+        return position
 
     def _add_item(self, body: Mapping[str, JSON]) -> None:
         fields = object_or_empty(body.get("item"))
@@ -177,23 +177,23 @@ class ResponsesStreamReader(OpenAIStreamReader):
         if item is None:
             return
         item.kind, item.final = text_or_empty(fields.get("type")), fields
-        # The last call waits: only the end says whether the token limit cut it.
+        # The last call stays open: only the end shows whether the token limit cut it.
         if item.kind != "function_call":
             self._settle(item)
 
-    def _take_delta(self, body: Mapping[str, JSON], kind: str, label: str) -> None:
+    def _read_delta(self, body: Mapping[str, JSON], kind: str, label: str) -> None:
         item = self._item(body, kind)
         delta = body.get("delta")
         if item is None or not isinstance(delta, str):
             return
         item.kind = item.kind or kind
-        # A summary's parts are one text to a reader; a message's are parts of their own.
-        place = body.get("content_index") if kind == "message" else 0
-        key = self._begin(item, label, place if isinstance(place, int) else 0)
+        # The parts of a summary form one text; those of a message are separate parts.
+        position = body.get("content_index") if kind == "message" else 0
+        key = self._begin(item, label, position if isinstance(position, int) else 0)
         self._assembler.extend(key, delta)
 
-    def _begin(self, item: _Item, label: str, place: int) -> Hashable:
-        key = (item.place, place)
+    def _begin(self, item: _Item, label: str, position: int) -> Hashable:
+        key = (item.position, position)
         if key in item.labels:
             return key
         item.keys.append(key)
@@ -209,9 +209,9 @@ class ResponsesStreamReader(OpenAIStreamReader):
         return key
 
     def _settle_before(self) -> None:
-        """Before another item begins: a call that is followed was not cut by the token limit.
+        """Before another item begins: a call with a successor was not cut by the token limit.
 
-        What is not finished yet is begun at least, so that parts keep the order of their items.
+        Unfinished items are started at least, so that parts keep the order of their items.
         """
         for item in self._items.values():
             if item.settled:
@@ -222,20 +222,20 @@ class ResponsesStreamReader(OpenAIStreamReader):
                 self._begin(item, FIRST_LABELS.get(item.kind, ""), 0)
 
     def _settle(self, item: _Item, *, cut: str = "") -> None:
-        """End the parts of an item with the best that is known of it."""
+        """End the parts of an item with the best known value."""
         if item.settled:
             return
         item.settled = True
         fields = item.final if item.final is not None else self._from_deltas(item)
-        parts = item_parts(fields, f"$.output[{item.place}]")
+        parts = item_parts(fields, f"$.output[{item.position}]")
         if item.final is None:
-            self._assembler.note("item_not_finished", f"$.output[{item.place}]")
-            parts = [self._trusted(item, part) for part in parts]
+            self._assembler.note("item_not_finished", f"$.output[{item.position}]")
+            parts = [self._check_complete(item, part) for part in parts]
         for index, part in enumerate(parts):
             if cut and isinstance(part, ToolCall | BrokenCall):
-                path = f"$.output[{item.place}].arguments"
+                path = f"$.output[{item.position}].arguments"
                 part = as_cut_off(part, path, cut)  # noqa: PLW2901
-            key = (item.place, index)
+            key = (item.position, index)
             if self._assembler.is_open(key):
                 self._assembler.finish(key, part)
             else:
@@ -243,10 +243,10 @@ class ResponsesStreamReader(OpenAIStreamReader):
         self._close_rest(item)
 
     def _close_rest(self, item: _Item) -> None:
-        """Parts that deltas began and the finished item does not have."""
+        """End parts that deltas began and the finished item lacks."""
         for key in item.keys:
             if self._assembler.is_open(key):
-                self._assembler.note("part_missing", f"$.output[{item.place}]")
+                self._assembler.note("part_missing", f"$.output[{item.position}]")
                 self._assembler.finish(key, Text(self._assembler.text(key)))
 
     def _from_deltas(self, item: _Item) -> dict[str, JSON]:
@@ -256,28 +256,28 @@ class ResponsesStreamReader(OpenAIStreamReader):
         fields: dict[str, JSON] = {**item.fields, "type": item.kind}
         match item.kind:
             case "function_call":
-                said = texts[0][1] if texts else ""
-                fields["arguments"] = said if item.arguments is None else item.arguments
+                text = texts[0][1] if texts else ""
+                fields["arguments"] = text if item.arguments is None else item.arguments
             case "reasoning":
                 field_ = {"summary_text": "summary"}
-                for label, said in texts:
-                    entry: JSON = {"type": label, "text": said}
+                for label, text in texts:
+                    entry: JSON = {"type": label, "text": text}
                     fields[field_.get(label, "content")] = [entry]
             case "message":
                 fields["content"] = [
-                    {"type": label, "refusal" if label == "refusal" else "text": said}
-                    for label, said in texts
+                    {"type": label, "refusal" if label == "refusal" else "text": text}
+                    for label, text in texts
                 ]
             case _:
                 pass
         return fields
 
-    def _trusted(self, item: _Item, part: Part) -> Part:
-        """A call that is known from deltas only counts if nothing of it can be missing."""
+    def _check_complete(self, item: _Item, part: Part) -> Part:
+        """A call known only from deltas counts only if nothing of it can be missing."""
         if not isinstance(part, ToolCall):
             return part
-        path = f"$.output[{item.place}].arguments"
-        if item.lost and item.arguments is None:
+        path = f"$.output[{item.position}].arguments"
+        if item.is_lost and item.arguments is None:
             return as_cut_off(part, path, LOST)
         if not part.raw and item.arguments is None and self._root is None:
             return as_cut_off(part, path, BROKEN_OFF)
@@ -288,13 +288,13 @@ class ResponsesStreamReader(OpenAIStreamReader):
     @override
     def _end(self) -> None:
         root = self._root or {**self._head, "status": "failed"}
-        self._take_output(list_or_empty(root.get("output")))
+        self._read_output(list_or_empty(root.get("output")))
         if self._root is None or self._failed:
             self._assembler.note("broken_off", "$")
         limited = read_stop(root, ()) is Stop.LENGTH
         last = max(self._items, default=-1)
-        for item in sorted(self._items.values(), key=lambda item: item.place):
-            self._settle(item, cut=CUT if limited and item.place == last else "")
+        for item in sorted(self._items.values(), key=lambda item: item.position):
+            self._settle(item, cut=CUT if limited and item.position == last else "")
         parts = self._assembler.parts
         stop = Stop.ERROR if self._root is None or self._failed else read_stop(root, parts)
         if repeats_id(parts):
@@ -302,14 +302,14 @@ class ResponsesStreamReader(OpenAIStreamReader):
         reply = build_reply(root, parts, stop, self._assembler.deviations)
         self._assembler.end(reply)
 
-    def _take_output(self, output: list[JSON]) -> None:
-        """Fill in from the last event what the stream itself did not say."""
-        for place, value in enumerate(output):
-            item = self._item({"output_index": place}, "")
+    def _read_output(self, output: list[JSON]) -> None:
+        """Fill in from the last event what the stream did not send."""
+        for position, value in enumerate(output):
+            item = self._item({"output_index": position}, "")
             if item is not None and item.final is None and not item.settled:
                 item.final = object_or_empty(value)
                 item.kind = text_or_empty(item.final.get("type"))
-                self._assembler.note("item_events_missing", f"$.output[{place}]")
+                self._assembler.note("item_events_missing", f"$.output[{position}]")
 
     @override
     def _read_unstreamed_body(self, body: Mapping[str, JSON]) -> Reply:

@@ -1,4 +1,4 @@
-"""A streamed answer of the Responses API, written."""
+"""Writes a streamed answer of the Responses API."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from probes.messages import JSON, Opaque, Part, Reasoning, Reply, Stop, Text, To
 
 @dataclass(slots=True)
 class _Message:
-    """The message item that texts are being written into."""
+    """The message item that texts are written into."""
 
-    place: int
+    position: int
     id: str
     source: str
     open: int = 0
@@ -28,11 +28,11 @@ class _Message:
 
 @dataclass(slots=True)
 class _Open:
-    """A part that is being written. `at` says where, in the words of the format's events."""
+    """A part in progress. `at` holds its position as event fields."""
 
     started: PartStarted
     message: _Message | None = None
-    place: int = 0  # in the message's content
+    position: int = 0  # in the message's content
     at: dict[str, JSON] = field(default_factory=dict)
     pieces: list[str] = field(default_factory=list)
 
@@ -42,10 +42,10 @@ class _Open:
 
 
 class ResponsesStreamWriter:
-    """Events to named events. Calls go out whole, so that a broken one never does.
+    """Events to named events. Calls are written whole, so that a broken one is never sent.
 
-    The id goes out first and may never change: clients refuse a response that does. An endpoint's
-    own id is known here only where the caller gives it.
+    The id is sent first and must not change, because clients reject that. The endpoint's own id is
+    known here only if the caller passes it.
     """
 
     def __init__(self, id: str = "", model: str = "") -> None:
@@ -116,15 +116,17 @@ class ResponsesStreamWriter:
         if message is None or message.source != started.id:
             data = self._close_message()
             id_ = started.id or item_id("msg", started.index, self._id)
-            message = self._message = _Message(self._take_place(), id_, started.id)
+            message = self._message = _Message(self._next_position(), id_, started.id)
             item = _message_item(message, "in_progress")
-            data += self._event("response.output_item.added", output_index=message.place, item=item)
+            data += self._event(
+                "response.output_item.added", output_index=message.position, item=item
+            )
         message.open += 1
-        part.message, part.place = message, len(message.content)
+        part.message, part.position = message, len(message.content)
         part.at = {
             "item_id": message.id,
-            "output_index": message.place,
-            "content_index": part.place,
+            "output_index": message.position,
+            "content_index": part.position,
         }
         message.content.append(None)
         empty = Text("", {FORMAT: {"type": "refusal"}} if started.name else {})
@@ -137,7 +139,7 @@ class ResponsesStreamWriter:
         data = b"" if part.pieces or not value.text else self._grow(part, value.text)
         entry = write_text(value, full=True)
         message.open -= 1
-        message.content[part.place] = entry
+        message.content[part.position] = entry
         message.own = own_inner_fields(value.extra, FORMAT, "item") or message.own
         if part.started.name:
             data += self._event("response.refusal.done", **part.at, refusal=value.text)
@@ -151,16 +153,16 @@ class ResponsesStreamWriter:
         if message is None:
             return b""
         item = {**_message_item(message, "completed"), **message.own}
-        return self._event("response.output_item.done", output_index=message.place, item=item)
+        return self._event("response.output_item.done", output_index=message.position, item=item)
 
-    # Reasoning, calls and what is kept whole.
+    # Reasoning, calls and opaque items.
 
     def _start_reasoning(self, part: _Open) -> bytes:
         id_ = part.started.id or item_id("rs", part.started.index, self._id)
-        place = self._take_place()
+        position = self._next_position()
         item: dict[str, JSON] = {"type": "reasoning", "id": id_, "summary": []}
-        data = self._event("response.output_item.added", output_index=place, item=item)
-        part.at = {"item_id": id_, "output_index": place}
+        data = self._event("response.output_item.added", output_index=position, item=item)
+        part.at = {"item_id": id_, "output_index": position}
         if part.started.name != "summary_text":
             part.at["content_index"] = 0
             return data
@@ -178,37 +180,39 @@ class ResponsesStreamWriter:
             done = "response.reasoning_summary_part.done"
             data += self._event(done, **part.at, part=entry)
         items = write_items((value,), seed=self._id, first=part.started.index)
-        place = part.at["output_index"]
-        return data + self._event("response.output_item.done", output_index=place, item=items[0])
+        position = part.at["output_index"]
+        return data + self._event("response.output_item.done", output_index=position, item=items[0])
 
     def _whole_item(self, part: _Open, value: Part) -> bytes:
         items = write_items((value,), seed=self._id, first=part.started.index)
         if not items:
             return b""
         item = object_or_empty(items[0])
-        place = self._take_place()
+        position = self._next_position()
         if not isinstance(value, ToolCall):
-            added = self._event("response.output_item.added", output_index=place, item=item)
-            return added + self._event("response.output_item.done", output_index=place, item=item)
-        return self._call(item, place)
+            added = self._event("response.output_item.added", output_index=position, item=item)
+            return added + self._event(
+                "response.output_item.done", output_index=position, item=item
+            )
+        return self._call(item, position)
 
-    def _call(self, item: Mapping[str, JSON], place: int) -> bytes:
+    def _call(self, item: Mapping[str, JSON], position: int) -> bytes:
         arguments = text_or_empty(item.get("arguments"))
         begun = {**item, "arguments": "", "status": "in_progress"}
-        at: dict[str, JSON] = {"item_id": item.get("id"), "output_index": place}
-        data = self._event("response.output_item.added", output_index=place, item=begun)
+        at: dict[str, JSON] = {"item_id": item.get("id"), "output_index": position}
+        data = self._event("response.output_item.added", output_index=position, item=begun)
         kind = "response.function_call_arguments"
         if arguments:
             data += self._event(f"{kind}.delta", **at, delta=arguments)
         data += self._event(f"{kind}.done", **at, name=item.get("name"), arguments=arguments)
-        return data + self._event("response.output_item.done", output_index=place, item=item)
+        return data + self._event("response.output_item.done", output_index=position, item=item)
 
     def _end(self, reply: Reply) -> bytes:
         body = write_reply(reply, seed=self._id)
         body |= {"id": self._id, "model": reply.model or self._model}
         return self._event(f"response.{body['status']}", response=body)
 
-    def _take_place(self) -> int:
+    def _next_position(self) -> int:
         self._outputs += 1
         return self._outputs - 1
 

@@ -13,7 +13,7 @@ from dashboard.models import Incident, Run, WatchEvent
 from dashboard.models.people import Role
 from dashboard.models.watch import ACCEPTED
 from dashboard.trust import modes
-from health.detector import Baseline, Known
+from health.detector import Baseline, BaselineState
 from probes.outcomes import Metric
 from tests.dashboard.incidents.builders import degrade, freeze_baseline, watch_run
 from tests.factories import make_attempt, make_endpoint, make_person
@@ -309,7 +309,7 @@ def test_the_watch_table_shows_baseline_and_detectable_drop(signed_in: Client) -
 
     rows = {row.metric: row for row in page.context["watched"].rows}
     known = rows[Metric.PARSE_SUCCESS]
-    assert (known.known, known.runs) == (Known.FROZEN, 20)
+    assert (known.known, known.runs) == (BaselineState.FROZEN, 20)
     assert known.reference == pytest.approx(Baseline(200, 200, 20).reference())
     assert known.alarm_at == pytest.approx(9.925, abs=0.001)
     assert known.detectable.startswith("a drop of ")

@@ -9,7 +9,7 @@ from dashboard.policy.schemas import EXAMPLE
 from dashboard.trust.policies import CHANNEL
 from health.known_tools import KNOWN, VERSION
 from health.modes import Mode
-from health.policy import STAGES
+from health.policy import RISKS_BY_STAGE
 from health.risk import Risk
 from tests.live import ROOT
 
@@ -25,7 +25,7 @@ def test_the_example_on_the_page_is_resolved() -> None:
 
 def test_every_term_of_a_policy_is_explained() -> None:
     """The page names all fields, modes, stages, classes and the channel."""
-    terms = [*EXAMPLE, *Mode, *STAGES, *Risk, CHANNEL, VERSION]
+    terms = [*EXAMPLE, *Mode, *RISKS_BY_STAGE, *Risk, CHANNEL, VERSION]
 
     assert [term for term in terms if term not in PAGE] == []
 

@@ -6,7 +6,7 @@ import re
 from datetime import timedelta
 
 from health.gates import DEFAULTS, PROMOTION_STAGES, ConditionState, Gate
-from health.policy import STAGES
+from health.policy import RISKS_BY_STAGE
 from health.severity import Severity
 from health.stages import next_stage, stage_after_incident
 from probes.outcomes import Metric
@@ -22,14 +22,16 @@ def test_the_documented_default_gates_are_the_real_ones() -> None:
         rows = {
             row[0]: row[1 + column] for row in table_rows(f"| condition | `{PROMOTION_STAGES[0]}`")
         }
-        assert rows == documented_conditions(DEFAULTS.of[stage]), stage
-    assert all(gate.live_trials == 200 and not gate.live_wanted for gate in DEFAULTS.of.values())
+        assert rows == documented_conditions(DEFAULTS.by_stage[stage]), stage
+    assert all(
+        gate.live_trials == 200 and not gate.live_wanted for gate in DEFAULTS.by_stage.values()
+    )
 
 
 def test_every_stage_and_state_is_documented() -> None:
     """With the next stage, and the stage after an incident."""
     next_stages = {row[0].strip("`"): row[2].strip("`") for row in table_rows("| stage | callers")}
-    assert next_stages == {stage: next_stage(stage) or "none" for stage in STAGES}
+    assert next_stages == {stage: next_stage(stage) or "none" for stage in RISKS_BY_STAGE}
     assert [row[0].strip("`") for row in table_rows("| state | meaning")] == list(ConditionState)
     for severities, at, to in table_rows("| incident | at"):
         for severity in re.findall(r"\d", severities):

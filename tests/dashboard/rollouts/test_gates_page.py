@@ -49,10 +49,10 @@ def test_an_administrator_changes_the_gates_and_sees_the_diff(admin: Client) -> 
     text = re.sub(r"<[^>]+>|\s+", " ", saved.content.decode())
     assert "Write · Runs: at least 20 → at least 25" in re.sub(r"\s+", " ", text)
     _version, gates = GateVersion.current()
-    assert gates.of["write"].runs == 25
-    assert gates.of["full"].rates[Metric.SCHEMA_FAILURE] == 0.875
-    assert gates.of["full"].live_wanted
-    assert gates.of["read_only"] == DEFAULTS.of["read_only"]
+    assert gates.by_stage["write"].runs == 25
+    assert gates.by_stage["full"].rates[Metric.SCHEMA_FAILURE] == 0.875
+    assert gates.by_stage["full"].live_wanted
+    assert gates.by_stage["read_only"] == DEFAULTS.by_stage["read_only"]
 
 
 def test_errors_are_beside_their_fields_and_nothing_is_saved(admin: Client) -> None:

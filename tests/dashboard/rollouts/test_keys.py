@@ -116,7 +116,7 @@ def test_promotion_puts_the_candidate_in_force_with_its_manual_modes(ann: User, 
     incident = degrade(old, 1)
     new = change_key(endpoint)
     make_profile_ready(new)
-    assert rollout_requests.read_gate_result(new).may_be_asked
+    assert rollout_requests.read_gate_result(new).is_met
 
     request = rollout_requests.request_promotion(new, by=ann, reason="The new model is fine.")
     assert request.evidence["in_force"] == {"epoch": 1, "stage": "full"}

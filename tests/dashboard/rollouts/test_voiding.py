@@ -187,8 +187,8 @@ def test_a_baseline_reset_restarts_the_rates(endpoint: Endpoint) -> None:
     conditions = {each.key: each for each in rollout_requests.read_gate_result(profile).conditions}
 
     # Runs so close together are accepted as one, with the run after them.
-    assert "90 of 120 trials went well" in conditions["rate.parse_success"].words
-    assert "210 of 300 trials went well" in conditions["rate.schema_failure"].words
+    assert "90 of 120 trials went well" in conditions["rate.parse_success"].text
+    assert "210 of 300 trials went well" in conditions["rate.schema_failure"].text
 
 
 def test_facts_of_many_profiles_are_those_of_each(
@@ -227,7 +227,7 @@ def test_administrators_change_the_gates_with_a_reason_and_versions_are_kept(
     first = gates.change_gates(other_gates(runs=5), by=root, reason="Five are better than one.")
 
     version, current = GateVersion.current()
-    assert (version, current.of["read_only"].runs) == (first, 5)
+    assert (version, current.by_stage["read_only"].runs) == (first, 5)
     assert isinstance(current, Gates)
     assert missing_conditions(endpoint.profile) == ["runs"]
     assert rollout_requests.read_gate_result(endpoint.profile).version == first.pk

@@ -13,8 +13,8 @@ from tests.probes.adapters.wire_bodies import (
     names,
     objects,
     schemas,
+    short_texts,
     values,
-    words,
 )
 
 USE = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"a": 1}}
@@ -34,23 +34,23 @@ def message(*blocks: Any, stop: Any = "end_turn", **over: Any) -> dict[str, Any]
     }
 
 
-text_blocks = fields({"type": st.just("text"), "text": words})
+text_blocks = fields({"type": st.just("text"), "text": short_texts})
 thinking_blocks = fields(
-    {"type": st.just("thinking"), "thinking": words, "signature": words}
-) | fields({"type": st.just("redacted_thinking"), "data": words})
+    {"type": st.just("thinking"), "thinking": short_texts, "signature": short_texts}
+) | fields({"type": st.just("redacted_thinking"), "data": short_texts})
 call_blocks = fields({"type": st.just("tool_use"), "id": ids, "name": names, "input": objects})
 other_blocks = fields({"type": st.sampled_from(["image", "document"]), "source": objects})
-result_contents = words | st.lists(text_blocks, min_size=2, max_size=3)
+result_contents = short_texts | st.lists(text_blocks, min_size=2, max_size=3)
 result_blocks = fields(
     {"type": st.just("tool_result"), "tool_use_id": ids, "content": result_contents},
     {"is_error": st.just(True)},
 )
-user_contents = words | st.builds(
-    lambda found, more: [*found, *more],
+user_contents = short_texts | st.builds(
+    lambda blocks, more: [*blocks, *more],
     st.lists(result_blocks, min_size=1, max_size=3),
     st.lists(text_blocks | other_blocks, max_size=2),
 )
-assistant_contents = words | st.builds(
+assistant_contents = short_texts | st.builds(
     lambda one, more: [*more, one],
     call_blocks,
     st.lists(text_blocks | thinking_blocks | call_blocks, max_size=4),
@@ -58,7 +58,7 @@ assistant_contents = words | st.builds(
 pairs = st.tuples(user_contents, assistant_contents)
 tool_entries = fields(
     {"name": names, "input_schema": schemas},
-    {"description": words, "strict": st.booleans(), "cache_control": objects},
+    {"description": short_texts, "strict": st.booleans(), "cache_control": objects},
 )
 choices = st.sampled_from(
     [
@@ -73,12 +73,12 @@ choices = st.sampled_from(
 
 @st.composite
 def requests(draw: Any) -> dict[str, Any]:
-    """A request as a client that keeps to the format would send it."""
+    """A request as a conforming client would send it."""
     body: dict[str, Any] = draw(
         fields(
-            {"model": words, "max_tokens": counts},
+            {"model": short_texts, "max_tokens": counts},
             {
-                "system": words | st.lists(text_blocks, min_size=2, max_size=3),
+                "system": short_texts | st.lists(text_blocks, min_size=2, max_size=3),
                 "stream": st.just(True),
                 "temperature": st.just(0.5),
                 "metadata": values.filter(lambda value: value is not None),
@@ -104,7 +104,7 @@ usages = fields(
 
 @st.composite
 def messages(draw: Any) -> dict[str, Any]:
-    """An answer as a server that keeps to the format would send it."""
+    """An answer as a conforming server would send it."""
     blocks = draw(
         st.lists(
             text_blocks | thinking_blocks | call_blocks,
@@ -114,7 +114,7 @@ def messages(draw: Any) -> dict[str, Any]:
     )
     called = any(block["type"] == "tool_use" for block in blocks)
     body: dict[str, Any] = draw(
-        fields({"id": ids, "model": words, "usage": usages}, {"stop_sequence": words})
+        fields({"id": ids, "model": short_texts, "usage": usages}, {"stop_sequence": short_texts})
     )
     reason = "tool_use" if called else draw(st.sampled_from(["end_turn", "refusal", "max_tokens"]))
     return {"stop_sequence": None, **body, **message(*blocks, stop=reason) | body}

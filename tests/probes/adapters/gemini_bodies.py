@@ -13,7 +13,7 @@ from tests.probes.adapters.wire_bodies import (
     names,
     objects,
     schemas,
-    words,
+    short_texts,
 )
 
 CALL: dict[str, Any] = {"functionCall": {"name": "f", "args": {"a": 1}, "id": "x1"}}
@@ -33,15 +33,15 @@ def answer(*parts: Any, finish: Any = "STOP", **over: Any) -> dict[str, Any]:
 
 
 signed = {"thoughtSignature": st.just("U0lH")}
-# Plain texts may be joined to their neighbours; a signature keeps a part apart.
-text_parts = fields({"text": words} | signed)
-thought_parts = fields({"text": words, "thought": st.just(True)} | signed)
+# Plain texts may be joined to their neighbours; a part with a signature stays separate.
+text_parts = fields({"text": short_texts} | signed)
+thought_parts = fields({"text": short_texts, "thought": st.just(True)} | signed)
 call_parts = fields({"functionCall": fields({"name": names, "args": objects}, {"id": ids})}, signed)
 other_parts = fields({"inlineData": objects})
 responses = (
-    st.fixed_dictionaries({"output": words})
-    | st.fixed_dictionaries({"result": words})
-    | st.fixed_dictionaries({"error": words})
+    st.fixed_dictionaries({"output": short_texts})
+    | st.fixed_dictionaries({"result": short_texts})
+    | st.fixed_dictionaries({"error": short_texts})
     | objects
 )
 result_parts = fields(
@@ -54,9 +54,9 @@ model_contents = st.lists(
     text_parts | thought_parts | call_parts | other_parts, min_size=1, max_size=4
 )
 declarations = fields(
-    {"name": names, "description": words},
+    {"name": names, "description": short_texts},
     {"parametersJsonSchema": schemas, "response": objects},
-) | fields({"name": names, "description": words, "parameters": st.just({"type": "OBJECT"})})
+) | fields({"name": names, "description": short_texts, "parameters": st.just({"type": "OBJECT"})})
 choices = st.sampled_from(
     [
         {"functionCallingConfig": {"mode": "AUTO"}},
@@ -71,7 +71,7 @@ choices = st.sampled_from(
 
 @st.composite
 def requests(draw: Any) -> dict[str, Any]:
-    """A request as a client that keeps to the format would send it."""
+    """A request as a conforming client would send it."""
     body: dict[str, Any] = draw(
         fields(
             {},
@@ -108,12 +108,12 @@ usages = fields(
 
 @st.composite
 def answers(draw: Any) -> dict[str, Any]:
-    """An answer as a server that keeps to the format would send it."""
+    """An answer as a conforming server would send it."""
     parts = draw(st.lists(text_parts | thought_parts | call_parts | other_parts, max_size=4))
     called = any("functionCall" in part for part in parts)
     finish = "STOP" if called else draw(st.sampled_from(["STOP", "SAFETY", "MAX_TOKENS", "OTHER"]))
     body: dict[str, Any] = draw(
-        fields({"usageMetadata": usages, "modelVersion": words, "responseId": ids})
+        fields({"usageMetadata": usages, "modelVersion": short_texts, "responseId": ids})
     )
     body = answer(*parts, finish=finish) | body
     body["candidates"][0] |= draw(fields({}, {"avgLogprobs": st.just(-0.5)}))

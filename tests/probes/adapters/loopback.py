@@ -1,4 +1,4 @@
-"""A real HTTP server on loopback that says what a test tells it and remembers what it was asked."""
+"""A real HTTP server on loopback that sends queued answers and records its requests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReceivedRequest:
     """One request as it arrived."""
 
     method: str
@@ -32,8 +32,8 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What the server will say next."""
+class QueuedAnswer:
+    """One answer that the server will send."""
 
     chunks: tuple[bytes, ...]
     content_type: str = "application/json"
@@ -42,34 +42,34 @@ class Answer:
 
 @dataclass
 class Loopback:
-    """The server's address, what it will answer and what it was asked."""
+    """The server's address, its queued answers and its recorded requests."""
 
     url: str
-    asked: list[Asked] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
+    requests: list[ReceivedRequest] = field(default_factory=list)
+    answers: list[QueuedAnswer] = field(default_factory=list)
 
     def reset(self) -> None:
-        self.asked.clear()
+        self.requests.clear()
         self.answers.clear()
 
     def answer_json(self, body: object, status: int = 200) -> None:
         """Queue a whole answer."""
         data = json.dumps(body).encode()
-        self.answers.append(Answer((data,), status=status))
+        self.answers.append(QueuedAnswer((data,), status=status))
 
     def answer_stream(
         self, chunks: Iterable[bytes], content_type: str = "text/event-stream"
     ) -> None:
         """Queue a streamed answer; `application/x-ndjson` for line formats."""
-        self.answers.append(Answer(tuple(chunks), content_type))
+        self.answers.append(QueuedAnswer(tuple(chunks), content_type))
 
     @property
-    def last(self) -> Asked:
-        return self.asked[-1]
+    def last(self) -> ReceivedRequest:
+        return self.requests[-1]
 
 
 @contextmanager
-def serving() -> Iterator[Loopback]:
+def run_server() -> Iterator[Loopback]:
     """Run the server in a thread of this process. The last answer queued is repeated."""
     loopback = Loopback("")
     server = uvicorn.Server(
@@ -92,8 +92,8 @@ def serving() -> Iterator[Loopback]:
 def _app(loopback: Loopback) -> Starlette:
     async def answer(request: Request) -> Response:
         data = await request.body()
-        loopback.asked.append(
-            Asked(
+        loopback.requests.append(
+            ReceivedRequest(
                 request.method,
                 request.url.path,
                 request.url.query,
@@ -102,8 +102,8 @@ def _app(loopback: Loopback) -> Starlette:
             )
         )
         queue = loopback.answers
-        said = queue.pop(0) if len(queue) > 1 else queue[0]
-        return StreamingResponse(iter(said.chunks), said.status, media_type=said.content_type)
+        queued = queue.pop(0) if len(queue) > 1 else queue[0]
+        return StreamingResponse(iter(queued.chunks), queued.status, media_type=queued.content_type)
 
     return Starlette(routes=[Route("/{path:path}", answer, methods=METHODS)])
 

@@ -13,7 +13,7 @@ from tests.probes.adapters.wire_bodies import (
     names,
     objects,
     schemas,
-    words,
+    short_texts,
 )
 
 CALL: dict[str, Any] = {
@@ -37,28 +37,28 @@ def answer(content: str = "", reason: str | None = "stop", **message: Any) -> di
 calls = fields(
     {"function": fields({"name": names, "arguments": objects}, {"index": counts})}, {"id": ids}
 )
-said = fields(
-    {"role": st.just("assistant"), "content": words},
-    {"thinking": words, "tool_calls": st.lists(calls, min_size=1, max_size=3)},
+message = fields(
+    {"role": st.just("assistant"), "content": short_texts},
+    {"thinking": short_texts, "tool_calls": st.lists(calls, min_size=1, max_size=3)},
 )
 messages = (
-    said
+    message
     | fields(
-        {"role": st.sampled_from(["user", "system"]), "content": words},
-        {"images": st.lists(words, min_size=1, max_size=2)},
+        {"role": st.sampled_from(["user", "system"]), "content": short_texts},
+        {"images": st.lists(short_texts, min_size=1, max_size=2)},
     )
     | fields(
-        {"role": st.just("tool"), "content": words}, {"tool_name": names, "tool_call_id": ids}
+        {"role": st.just("tool"), "content": short_texts}, {"tool_name": names, "tool_call_id": ids}
     ).map(lambda message: {"tool_name": "f", **message})
 )
 tools = fields(
     {
         "type": st.just("function"),
-        "function": fields({"name": names, "description": words}, {"parameters": schemas}),
+        "function": fields({"name": names, "description": short_texts}, {"parameters": schemas}),
     }
 )
 requests = fields(
-    {"model": words, "messages": st.lists(messages, max_size=6), "stream": st.booleans()},
+    {"model": short_texts, "messages": st.lists(messages, max_size=6), "stream": st.booleans()},
     {
         "tools": st.lists(tools, min_size=1, max_size=3),
         "options": fields({"num_predict": counts}, {"temperature": st.just(0.5)}),
@@ -71,17 +71,17 @@ requests = fields(
 
 @st.composite
 def answers(draw: Any) -> dict[str, Any]:
-    """An answer as a server that keeps to the format would send it."""
+    """An answer as a conforming server would send it."""
     body: dict[str, Any] = draw(
         fields(
             {
-                "model": words,
-                "message": said,
+                "model": short_texts,
+                "message": message,
                 "done": st.just(True),
                 "prompt_eval_count": counts,
                 "eval_count": counts,
             },
-            {"created_at": words, "total_duration": counts},
+            {"created_at": short_texts, "total_duration": counts},
         )
     )
     called = "tool_calls" in body["message"]

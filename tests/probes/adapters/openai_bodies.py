@@ -34,7 +34,7 @@ def calls(*pieces: dict[str, Any]) -> bytes:
     return chunk({"tool_calls": list(pieces)})
 
 
-def named(events: Iterable[dict[str, Any]]) -> bytes:
+def named_events(events: Iterable[dict[str, Any]]) -> bytes:
     """Events of the Responses API, numbered."""
     lines = []
     for number, event in enumerate(events):
@@ -52,13 +52,13 @@ def read_events(adapter: Adapter, wire: bytes, size: int = 0) -> list[Event]:
     return events + reader.close()
 
 
-def read(adapter: Adapter, wire: bytes, size: int = 0) -> Reply:
-    """The reply that a stream amounts to, once its events were checked."""
-    return check(read_events(adapter, wire, size))
+def read_reply(adapter: Adapter, wire: bytes, size: int = 0) -> Reply:
+    """The reply of a stream, after its events were checked."""
+    return check_events(read_events(adapter, wire, size))
 
 
-def check(events: list[Event]) -> Reply:
-    """The reply of a run of events that keeps the promises of `probes.events`."""
+def check_events(events: list[Event]) -> Reply:
+    """The reply of events that fulfil the promises of `probes.events`."""
     *before, last = events
     assert isinstance(last, ReplyEnded)
     texts: dict[int, list[str]] = {}
@@ -82,5 +82,5 @@ def check(events: list[Event]) -> Reply:
     return last.reply
 
 
-def names(reply: Reply) -> list[str]:
+def deviation_names(reply: Reply) -> list[str]:
     return [note.name for note in reply.deviations]

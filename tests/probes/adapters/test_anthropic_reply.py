@@ -20,13 +20,13 @@ from probes.messages import (
     Usage,
 )
 from tests.probes.adapters.anthropic_bodies import USE, message, messages
-from tests.probes.adapters.wire_bodies import names_of
+from tests.probes.adapters.wire_bodies import deviation_names
 
 ADAPTER = AnthropicAdapter()
 
 
 def test_an_answer_is_read_in_block_order() -> None:
-    """Thinking, text and calls become parts where they stood; facts around them are kept."""
+    """Thinking, text and calls become parts in their order; other fields are kept."""
     thinking = {"type": "thinking", "thinking": "t", "signature": "S=="}
     search = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
     usage = {
@@ -56,7 +56,7 @@ def test_an_answer_is_read_in_block_order() -> None:
 
 
 def test_the_last_call_of_an_answer_at_the_token_limit_is_not_a_call() -> None:
-    """The limit cut what was being written, even where its JSON looks whole."""
+    """The limit cut the last call, even if its JSON looks complete."""
     reply = ADAPTER.read_reply(message(USE, USE | {"id": "toolu_2"}, stop="max_tokens"))
 
     assert [call.id for call in reply.calls] == ["toolu_1"]
@@ -65,7 +65,7 @@ def test_the_last_call_of_an_answer_at_the_token_limit_is_not_a_call() -> None:
 
 
 def test_a_call_before_the_text_that_the_limit_cut_is_whole() -> None:
-    """Only what stands last was cut."""
+    """Only the last part was cut."""
     reply = ADAPTER.read_reply(message(USE, {"type": "text", "text": "x"}, stop="max_tokens"))
 
     assert len(reply.calls) == 1
@@ -83,7 +83,7 @@ def test_a_call_before_the_text_that_the_limit_cut_is_whole() -> None:
     ],
 )
 def test_a_stop_reason_comes_back_as_the_same_word(reason: str, stop: Stop) -> None:
-    """Two words for one stop are not mixed up on the way back."""
+    """Two reasons with the same meaning are not confused on the way back."""
     reply = ADAPTER.read_reply(message({"type": "text", "text": "x"}, stop=reason))
 
     assert reply.stop is stop
@@ -107,15 +107,15 @@ def test_a_stop_reason_comes_back_as_the_same_word(reason: str, stop: Stop) -> N
 def test_a_bent_answer_is_read_and_named(
     blocks: list[Any], reason: str | None, stop: Stop, deviation: str
 ) -> None:
-    """What compatible servers do differently is read as far as it goes, and said."""
+    """Deviations of compatible servers are read as far as possible, and reported."""
     reply = ADAPTER.read_reply(message(*blocks, stop=reason))
 
     assert reply.stop is stop
-    assert names_of(reply) == [deviation]
+    assert deviation_names(reply) == [deviation]
 
 
 def test_z62_progress_in_empty_thinking_blocks_is_read_by_type() -> None:
-    """Blocks without text are reasoning all the same; the text is where the type says text."""
+    """Blocks without text are still reasoning; the type decides."""
     empty = {"type": "thinking", "thinking": "", "signature": "S=="}
     body = message(empty, {"type": "text", "text": "done"}, empty, USE, stop="tool_use")
 
@@ -127,7 +127,7 @@ def test_z62_progress_in_empty_thinking_blocks_is_read_by_type() -> None:
 
 
 def test_z36_markup_in_a_text_block_stays_text() -> None:
-    """A call that leaked as text is left to the text parsers, verbatim."""
+    """A call that leaked as text is kept verbatim for the text parsers."""
     leaked = '<minimax:tool_call>\n<invoke name="f">\n</invoke>\n</minimax:tool_call>'
 
     reply = ADAPTER.read_reply(message({"type": "text", "text": leaked}))
@@ -146,7 +146,7 @@ def test_z36_markup_in_a_text_block_stays_text() -> None:
     ],
 )
 def test_an_answer_that_breaks_the_format_is_an_error_with_its_path(body: Any, at: str) -> None:
-    """The format itself is broken, not the model's conduct."""
+    """An invalid format raises an error, unlike faults of the model."""
     with pytest.raises(WireError) as caught:
         ADAPTER.read_reply(body)
 
@@ -154,7 +154,7 @@ def test_an_answer_that_breaks_the_format_is_an_error_with_its_path(body: Any, a
 
 
 def test_a_broken_call_is_never_written_for_a_client() -> None:
-    """Without a whole call the client is not told to run one."""
+    """Without a complete call the stop reason does not ask the client to run one."""
     reply = Reply((Text("x"), BrokenCall("{", "no JSON", name="f")), Stop.TOOL_CALLS)
 
     body = ADAPTER.write_reply(reply)
@@ -164,7 +164,7 @@ def test_a_broken_call_is_never_written_for_a_client() -> None:
 
 
 def test_reasoning_of_another_format_is_shown_without_a_signature() -> None:
-    """A client sees what the model thought; nothing is signed that was not."""
+    """The client sees the reasoning, without an invented signature."""
     reply = Reply((Reasoning("hm", ReasoningKind.FIELD, "reasoning_content"),), Stop.END)
 
     block = {"type": "thinking", "thinking": "hm", "signature": ""}
@@ -191,7 +191,7 @@ def test_reasoning_of_another_format_is_shown_without_a_signature() -> None:
     ],
 )
 def test_an_error_is_found_in_its_envelope(body: Any, error: ErrorBody | None) -> None:
-    """Vendors behind this format have several envelopes, one of them inside a 200."""
+    """Vendors of this format use several envelopes, one of them inside a 200."""
     assert ADAPTER.read_error(body) == error
 
 
@@ -206,7 +206,7 @@ def test_an_error_is_written_in_the_formats_envelope() -> None:
 
 @given(messages())
 def test_an_answer_survives_the_way_through_the_values(body: dict[str, Any]) -> None:
-    """A client gets what the endpoint said, unknown fields included."""
+    """A client gets the endpoint's answer, unknown fields included."""
     reply = ADAPTER.read_reply(body)
 
     assert ADAPTER.write_reply(reply) == body

@@ -39,7 +39,7 @@ def ask(*turns: Turn, **over: Any) -> ModelCall:
     return ModelCall("m", turns, **over)
 
 
-def written(*turns: Turn, **over: Any) -> Any:
+def write_question(*turns: Turn, **over: Any) -> Any:
     return ADAPTER.write_request(ask(*turns, **over))
 
 
@@ -47,12 +47,12 @@ def user(text: str) -> Turn:
     return Turn(Role.USER, (Text(text),))
 
 
-def results(*found: ToolResult) -> Turn:
-    return Turn(Role.TOOL, found)
+def results(*tool_results: ToolResult) -> Turn:
+    return Turn(Role.TOOL, tool_results)
 
 
 def test_a_three_step_conversation_is_written_as_the_format_wants_it() -> None:
-    """System apart, calls as objects, results first in one user message, error flag kept."""
+    """System separate, calls as objects, results first in one user message, error flag kept."""
     call = ask(
         Turn(Role.SYSTEM, (Text("be brief"),)),
         user("go"),
@@ -110,8 +110,8 @@ def test_a_three_step_conversation_is_written_as_the_format_wants_it() -> None:
 
 
 def test_z68_parallel_results_become_one_user_message() -> None:
-    """Results in turns of their own are sent as one message, or only the first would count."""
-    body = written(
+    """Results in separate turns are sent as one message; otherwise only the first would count."""
+    body = write_question(
         user("go"),
         Turn(Role.ASSISTANT, (CALL, OTHER)),
         results(ToolResult("toolu_1", "1")),
@@ -124,8 +124,8 @@ def test_z68_parallel_results_become_one_user_message() -> None:
 
 
 def test_z52_results_stand_before_the_text_that_interrupted_them() -> None:
-    """Text that came before the results is sent after them: they must follow the calls."""
-    body = written(
+    """Text before the results is sent after them, because results must follow the calls."""
+    body = write_question(
         user("go"),
         Turn(Role.ASSISTANT, (CALL,)),
         user("wait"),
@@ -137,7 +137,7 @@ def test_z52_results_stand_before_the_text_that_interrupted_them() -> None:
 
 
 def test_z53_a_call_that_is_not_written_takes_its_result_along() -> None:
-    """A broken call has no place, and a result without its call would be refused."""
+    """A broken call cannot be written, and a result without its call would be refused."""
     broken = BrokenCall("{oops", "no JSON", id="toolu_1", name="f")
     call = ask(
         user("go"),
@@ -154,7 +154,7 @@ def test_z53_a_call_that_is_not_written_takes_its_result_along() -> None:
 
 @pytest.mark.parametrize("block", [THINKING, REDACTED])
 def test_z06_z54_thinking_goes_back_byte_for_byte_in_its_place(block: dict[str, Any]) -> None:
-    """A signed block comes back as it was, unknown fields included, before the call it led to."""
+    """A signed block is sent back unchanged, unknown fields included, before its call."""
     use = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {"a": 1}}
     messages: list[Any] = [
         {"role": "user", "content": "go"},
@@ -171,18 +171,18 @@ def test_z06_z54_thinking_goes_back_byte_for_byte_in_its_place(block: dict[str, 
 
 
 def test_z62_empty_thinking_between_calls_is_kept_by_its_type() -> None:
-    """Blocks are told apart by type, so an empty signed one between two calls survives."""
+    """Blocks are distinguished by type, so an empty signed one between two calls is kept."""
     empty = {"type": "thinking", "thinking": "", "signature": "T=="}
     turn = Turn(Role.ASSISTANT, (CALL, Reasoning("", ReasoningKind.BLOCK, empty), OTHER))
 
-    content = written(user("go"), turn)["messages"][1]["content"]
+    content = write_question(user("go"), turn)["messages"][1]["content"]
 
     assert [block["type"] for block in content] == ["tool_use", "thinking", "tool_use"]
     assert content[1] == empty
 
 
 def test_z72_calls_are_written_once_though_the_message_carried_them_twice() -> None:
-    """Calls have one source; a second copy in another format's field is not sent on."""
+    """Calls have one source; a second copy in another format's field is not sent."""
     use = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
     double: Any = {"role": "assistant", "content": [use], "tool_calls": [{"id": "toolu_1"}]}
 
@@ -194,7 +194,7 @@ def test_z72_calls_are_written_once_though_the_message_carried_them_twice() -> N
 
 
 def test_reasoning_of_another_format_is_not_sent_as_a_thinking_block() -> None:
-    """A block without the issuer's signature is refused, so it is left out and reported."""
+    """A block without the issuer's signature would be refused, so it is dropped and reported."""
     foreign = Reasoning("hm", ReasoningKind.FIELD, "reasoning_content")
     call = ask(user("go"), Turn(Role.ASSISTANT, (foreign, Text("hi"))))
 
@@ -205,29 +205,29 @@ def test_reasoning_of_another_format_is_not_sent_as_a_thinking_block() -> None:
 
 
 def test_empty_text_is_not_written_beside_a_call() -> None:
-    """Other formats carry "" with a call; here it would be refused."""
-    body = written(user("go"), Turn(Role.ASSISTANT, (Text(""), CALL)))
+    """Other formats send "" with a call; this one refuses it."""
+    body = write_question(user("go"), Turn(Role.ASSISTANT, (Text(""), CALL)))
 
     assert [block["type"] for block in body["messages"][1]["content"]] == ["tool_use"]
 
 
 def test_system_text_inside_the_conversation_keeps_its_place() -> None:
-    """Only leading system turns move to the system field."""
+    """Only leading system turns go into the system field."""
     late = Turn(Role.SYSTEM, (Text("new rule"),))
 
-    body = written(Turn(Role.SYSTEM, (Text("a"),)), user("go"), late)
+    body = write_question(Turn(Role.SYSTEM, (Text("a"),)), user("go"), late)
 
     assert body["system"] == "a"
     assert body["messages"][1] == {"role": "system", "content": "new rule"}
 
 
 def test_a_limit_is_always_sent() -> None:
-    """The format refuses a question without max_tokens."""
-    assert written(user("go"), max_tokens=None)["max_tokens"] == 4096
+    """The format requires max_tokens."""
+    assert write_question(user("go"), max_tokens=None)["max_tokens"] == 4096
 
 
 def test_results_of_blocks_are_kept_and_their_text_is_readable() -> None:
-    """Blocks go back as they came; the text is there for formats without them."""
+    """Blocks are sent back unchanged; their text is for formats without blocks."""
     image = {"type": "image", "source": {"type": "base64", "data": "AA=="}}
     blocks: Any = [{"type": "text", "text": "seen"}, image]
     block = {"type": "tool_result", "tool_use_id": "t", "content": blocks}
@@ -240,7 +240,7 @@ def test_results_of_blocks_are_kept_and_their_text_is_readable() -> None:
 
 
 def test_the_error_flag_of_a_clients_result_is_read() -> None:
-    """A failure stays a failure on the way to a format that says it in another way."""
+    """A failure stays a failure in formats that express it differently."""
     failed = {"type": "tool_result", "tool_use_id": "t", "content": "no", "is_error": True}
     body: Any = {"messages": [{"role": "user", "content": [failed]}]}
 
@@ -248,7 +248,7 @@ def test_the_error_flag_of_a_clients_result_is_read() -> None:
 
 
 def test_a_call_with_an_input_that_is_no_object_is_broken() -> None:
-    """An input of another shape is never written on as a call."""
+    """An input of another type is never written as a call."""
     use: Any = {"type": "tool_use", "id": "t", "name": "f", "input": [1]}
 
     call = ADAPTER.read_request({"messages": [{"role": "assistant", "content": [use]}]})
@@ -258,7 +258,7 @@ def test_a_call_with_an_input_that_is_no_object_is_broken() -> None:
 
 
 def test_the_vendors_own_tools_keep_their_place_and_are_no_tools_of_ours() -> None:
-    """A tool that the vendor runs is not offered to a model of another vendor."""
+    """A vendor's server tool is not offered to a model of another vendor."""
     tools = [
         {"type": "web_search_20260318", "name": "web_search"},
         {"name": "f", "input_schema": {"type": "object"}, "eager_input_streaming": True},
@@ -285,7 +285,7 @@ def test_the_vendors_own_tools_keep_their_place_and_are_no_tools_of_ours() -> No
     ],
 )
 def test_a_broken_request_is_refused_with_its_path(body: Any, at: str) -> None:
-    """A client is told where its request breaks the format."""
+    """The error has the path of the invalid field."""
     with pytest.raises(WireError) as caught:
         ADAPTER.read_request(body)
 
@@ -293,16 +293,16 @@ def test_a_broken_request_is_refused_with_its_path(body: Any, at: str) -> None:
 
 
 def test_fields_of_other_formats_are_reported() -> None:
-    """What only another format understands is named, with its place."""
+    """Fields that only another format understands are reported with their path."""
     signed = ToolCall("c", "f", {}, "gemini", "{}", extra={"gemini": {"thoughtSignature": "S"}})
     call = ask(
         Turn(Role.ASSISTANT, (signed, Opaque("gemini", {"inlineData": {}}))),
         extra={"openai": {"seed": 1}, "anthropic": {"top_k": 1}},
     )
 
-    found = [(loss.kind, loss.path) for loss in ADAPTER.losses(call)]
+    losses = [(loss.kind, loss.path) for loss in ADAPTER.losses(call)]
 
-    assert found == [
+    assert losses == [
         (LossKind.EXTRA, "$"),
         (LossKind.SIGNATURE, "$.turns[0].parts[0]"),
         (LossKind.OPAQUE, "$.turns[0].parts[1]"),
@@ -310,7 +310,7 @@ def test_fields_of_other_formats_are_reported() -> None:
 
 
 def test_the_key_and_the_version_stand_in_headers() -> None:
-    """The vendor refuses a request that names no version."""
+    """The vendor refuses a request without a version."""
     version = {"anthropic-version": "2023-06-01"}
     assert ADAPTER.headers(None) == version
     assert ADAPTER.headers(Secret("k")) == version | {"x-api-key": "k"}
@@ -337,13 +337,13 @@ def test_the_key_and_the_version_stand_in_headers() -> None:
     ],
 )
 def test_the_version_of_a_base_url_is_not_said_twice(adapter: Any, base: str, url: str) -> None:
-    """An operator may give the base URL with or without its version."""
+    """The base URL may include the version or not."""
     assert request_url(adapter, base, "models/m/x", stream=True) == url
 
 
 @given(requests())
 def test_a_request_survives_the_way_through_the_values(body: dict[str, Any]) -> None:
-    """What a client sends is what the endpoint would get, unknown fields included."""
+    """A client's request is written back unchanged, unknown fields included."""
     call = ADAPTER.read_request(body)
 
     assert ADAPTER.write_request(call) == body

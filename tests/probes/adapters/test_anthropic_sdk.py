@@ -1,4 +1,4 @@
-"""The official SDK as the judge: it reads what we write, and we read what it sends."""
+"""The official SDK as the reference: it reads what we write, and we read what it sends."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_sdk_reads_a_whole_answer(sdk: anthropic.Anthropic, loopback: Loopba
 
 
 def test_the_sdk_assembles_our_stream(sdk: anthropic.Anthropic, loopback: Loopback) -> None:
-    """The SDK's accumulator ends with the same message as the whole answer gives."""
+    """The SDK's accumulator ends with the same message as the unstreamed answer."""
     writer = AnthropicStreamWriter(id="msg_1", model="m")
     loopback.answer_stream([writer.write(event) for event in reply_events(REPLY)])
 
@@ -104,7 +104,7 @@ def test_the_sdk_assembles_our_stream(sdk: anthropic.Anthropic, loopback: Loopba
 def test_the_sdk_raises_when_our_stream_breaks_off(
     sdk: anthropic.Anthropic, loopback: Loopback
 ) -> None:
-    """An answer that failed under way does not look complete to a client."""
+    """A failed answer does not look complete to a client."""
     writer = ADAPTER.write_stream()
     events = reply_events(Reply((Text("half"),), Stop.ERROR))
     loopback.answer_stream([writer.write(event) for event in events])
@@ -117,7 +117,7 @@ def test_the_sdk_raises_when_our_stream_breaks_off(
 
 
 def test_the_sdk_reads_our_errors(sdk: anthropic.Anthropic, loopback: Loopback) -> None:
-    """Our refusals carry the message where the SDK looks for it."""
+    """Our errors carry the message where the SDK looks for it."""
     loopback.answer_json(ADAPTER.write_error(400, "no such tool"), status=400)
 
     with pytest.raises(anthropic.BadRequestError, match="no such tool"):
@@ -125,7 +125,7 @@ def test_the_sdk_reads_our_errors(sdk: anthropic.Anthropic, loopback: Loopback) 
 
 
 def test_we_read_what_the_sdk_sends(sdk: anthropic.Anthropic, loopback: Loopback) -> None:
-    """A conversation with thinking, parallel calls and an error result is understood."""
+    """A conversation with thinking, parallel calls and an error result is read."""
     loopback.answer_json(ADAPTER.write_reply(REPLY))
     choice = {"type": "any", "disable_parallel_tool_use": True}
     system = [{"type": "text", "text": "brief", "cache_control": {"type": "ephemeral"}}]
@@ -155,7 +155,7 @@ def test_we_read_what_the_sdk_sends(sdk: anthropic.Anthropic, loopback: Loopback
 def test_an_answer_that_the_sdk_sends_back_is_the_same_turn(
     sdk: anthropic.Anthropic, loopback: Loopback
 ) -> None:
-    """What a client appends to its history gives back the parts we answered with."""
+    """A message that a client appends to its history reads as the same parts."""
     loopback.answer_json(ADAPTER.write_reply(REPLY))
     message = ask(sdk)
     ask(sdk, messages=[{"role": "user", "content": "go"}, message.to_param()])

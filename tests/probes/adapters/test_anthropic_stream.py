@@ -31,7 +31,7 @@ from probes.messages import (
 )
 from probes.streams.assembler import reply_events
 from tests.probes.adapters.anthropic_bodies import USE, message, messages
-from tests.probes.adapters.wire_bodies import names_of, read, read_stream
+from tests.probes.adapters.wire_bodies import deviation_names, read_events, read_stream
 
 ADAPTER = AnthropicAdapter()
 START = {"type": "message_start", "message": message(stop=None)}
@@ -117,7 +117,7 @@ SAMPLE = sse(
 
 @pytest.mark.parametrize("size", [1, 7, None])
 def test_a_stream_is_read_like_the_whole_answer_however_it_is_cut(size: int | None) -> None:
-    """Blocks, signature, arguments, usage and stop are those of the same answer unstreamed."""
+    """Blocks, signature, arguments, usage and stop equal those of the unstreamed answer."""
     thinking = {"type": "thinking", "thinking": "t", "signature": "S=="}
     whole = ADAPTER.read_reply(
         message(thinking, {"type": "text", "text": "héllo"}, USE, stop="tool_use")
@@ -129,8 +129,8 @@ def test_a_stream_is_read_like_the_whole_answer_however_it_is_cut(size: int | No
 
 
 def test_events_come_as_the_parts_grow() -> None:
-    """Text is there while it is written; a call is ended only once it is known to be whole."""
-    events = read(ADAPTER, SAMPLE)
+    """Text events come immediately; a call ends only once it is known to be complete."""
+    events = read_events(ADAPTER, SAMPLE)
 
     assert events[:-1] == [
         PartStarted(0, PartKind.REASONING),
@@ -154,7 +154,7 @@ def test_events_come_as_the_parts_grow() -> None:
 
 
 def test_a_call_is_not_ended_before_the_stop_reason_is_known() -> None:
-    """The token limit may still say that the call was cut."""
+    """The token limit may still have cut the call."""
     reader = ADAPTER.read_stream()
 
     before = reader.feed(sse(START, start(0, EMPTY_USE), json_delta(0, "{}"), stop(0)))
@@ -186,16 +186,16 @@ def test_a_call_is_not_ended_before_the_stop_reason_is_known() -> None:
 def test_what_compatible_servers_bend_is_read_and_named(
     events: list[dict[str, Any]], deviations: list[str]
 ) -> None:
-    """The call is the same one whatever the server left out."""
+    """The call is the same whatever the server omits."""
     reply = read_stream(ADAPTER, sse(START, *events, end("tool_use"), STOP))
 
     assert [(call.name, call.input) for call in reply.calls] == [("f", {"a": 1})]
     assert reply.stop is Stop.TOOL_CALLS
-    assert names_of(reply) == deviations
+    assert deviation_names(reply) == deviations
 
 
 def test_no_delta_means_no_arguments() -> None:
-    """A tool without parameters is called by an empty input and nothing more."""
+    """A tool without parameters is called with an empty input."""
     reply = read_stream(
         ADAPTER, sse(START, start(0, EMPTY_USE), json_delta(0, ""), stop(0), end("tool_use"), STOP)
     )
@@ -204,7 +204,7 @@ def test_no_delta_means_no_arguments() -> None:
 
 
 def test_interleaved_blocks_stay_apart_by_their_index() -> None:
-    """A server that writes two calls at once does not mix their arguments."""
+    """Arguments of two concurrent calls are not mixed."""
     other = EMPTY_USE | {"id": "toolu_2"}
     data = sse(
         START,
@@ -226,15 +226,15 @@ def test_interleaved_blocks_stay_apart_by_their_index() -> None:
 
 
 def test_a_missing_stop_reason_is_inferred_from_the_blocks() -> None:
-    """A message_delta that says nothing does not end the agent's work."""
+    """An empty message_delta does not end the agent's work."""
     reply = read_stream(ADAPTER, sse(START, start(0, USE), stop(0), end(None), STOP))
 
     assert reply.stop is Stop.TOOL_CALLS
-    assert "missing_stop_reason" in names_of(reply)
+    assert "missing_stop_reason" in deviation_names(reply)
 
 
 def test_a_stream_that_breaks_off_inside_a_call_gives_no_call() -> None:
-    """Arguments that look whole are not believed when the block was never closed."""
+    """Arguments that look complete do not count if the block was never closed."""
     reply = read_stream(ADAPTER, sse(START, start(0, EMPTY_USE), json_delta(0, '{"a": 1}')))
 
     assert reply.stop is Stop.ERROR
@@ -243,7 +243,7 @@ def test_a_stream_that_breaks_off_inside_a_call_gives_no_call() -> None:
 
 
 def test_unsigned_thinking_of_a_broken_stream_is_never_sent_back_as_a_block() -> None:
-    """An interrupted stream leaves a block without signature, which would be refused."""
+    """A block without a signature would be refused."""
     block = {"type": "thinking", "thinking": "", "signature": ""}
 
     reply = read_stream(
@@ -257,7 +257,7 @@ def test_unsigned_thinking_of_a_broken_stream_is_never_sent_back_as_a_block() ->
 
 
 def test_an_error_event_ends_the_reply_as_an_error() -> None:
-    """HTTP said 200; the error comes later, and the open call is not run."""
+    """The error comes after a 200, and the open call is not run."""
     error = {"type": "overloaded_error", "message": "busy"}
     data = sse(START, start(0, EMPTY_USE), {"type": "error", "error": error}, end("tool_use"))
 
@@ -269,17 +269,17 @@ def test_an_error_event_ends_the_reply_as_an_error() -> None:
 
 
 def test_an_answer_that_was_not_streamed_is_read_all_the_same() -> None:
-    """Some relays ignore the stream flag and answer with one JSON text."""
+    """Some relays ignore the stream flag and answer with one JSON body."""
     body = message(USE, stop="tool_use")
 
     reply = read_stream(ADAPTER, json.dumps(body, indent=1).encode(), 5)
 
     assert replace(reply, deviations=()) == ADAPTER.read_reply(body)
-    assert names_of(reply) == ["not_streamed"]
+    assert deviation_names(reply) == ["not_streamed"]
 
 
 def test_citations_of_a_text_are_collected() -> None:
-    """Citations come as deltas and belong to their text."""
+    """Citations arrive as deltas and belong to their text."""
     data = sse(
         START,
         start(0, {"type": "text", "text": ""}),
@@ -308,32 +308,32 @@ def test_streamed_and_whole_give_one_reply(body: dict[str, Any]) -> None:
 
 @given(messages())
 def test_a_stream_survives_the_way_through_the_values(body: dict[str, Any]) -> None:
-    """What we stream to a client is read as the reply it was written from."""
+    """A written stream reads as the reply that it was written from."""
     plain = [block for block in body["content"] if not any(key[:2] == "x_" for key in block)]
     called = any(block["type"] == "tool_use" for block in plain)
     body |= {"content": plain, "stop_reason": "tool_use" if called else "end_turn"}
     reply = ADAPTER.read_reply(body)
     writer = AnthropicStreamWriter(id=reply.id, model=reply.model or "")
 
-    data = b"".join(writer.write(event) for event in read(ADAPTER, streamed(body)))
+    data = b"".join(writer.write(event) for event in read_events(ADAPTER, streamed(body)))
 
     assert read_stream(ADAPTER, data, 13) == reply
 
 
 @given(st.lists(st.binary(max_size=40) | st.sampled_from(SAMPLE.split(b"\n\n")), max_size=12))
 def test_no_bytes_raise(pieces: list[bytes]) -> None:
-    """Whatever arrives, the stream ends in one reply."""
+    """Whatever arrives, the stream ends with one reply."""
     read_stream(ADAPTER, b"\n\n".join(pieces), 3)
 
 
 @given(st.permutations(SAMPLE.split(b"\n\n")))
 def test_events_in_any_order_end_in_a_reply(pieces: list[bytes]) -> None:
-    """A shuffled stream is bent, never fatal."""
+    """A shuffled stream has deviations but never raises."""
     read_stream(ADAPTER, b"\n\n".join(pieces))
 
 
 def test_overlapping_parts_are_written_one_block_after_the_other() -> None:
-    """Other formats interleave parallel calls; a client of this one counts on whole blocks."""
+    """Other formats interleave parallel calls; clients of this one expect whole blocks."""
     one = ToolCall("a", "f", {"x": 1}, "openai", '{"x":1}')
     two = ToolCall("b", "g", {}, "openai", "{}")
     events: list[Event] = [
@@ -358,7 +358,7 @@ def test_overlapping_parts_are_written_one_block_after_the_other() -> None:
 
 
 def test_a_call_that_breaks_is_never_shown_to_the_client() -> None:
-    """A call is written once it is whole, so a broken one leaves no trace to run."""
+    """A call is written only once it is complete."""
     broken = BrokenCall('{"a":', "cut", name="f", id="a")
     events: list[Event] = [
         PartStarted(0, PartKind.CALL, "a", "f"),
@@ -374,7 +374,7 @@ def test_a_call_that_breaks_is_never_shown_to_the_client() -> None:
 
 
 def test_a_long_call_that_is_held_back_keeps_the_connection_alive() -> None:
-    """A client that hears nothing for minutes would hang up."""
+    """Pings keep a client from hanging up."""
     writer = ADAPTER.write_stream()
     writer.write(PartStarted(0, PartKind.CALL, "a", "f"))
 
@@ -384,11 +384,11 @@ def test_a_long_call_that_is_held_back_keeps_the_connection_alive() -> None:
 
 
 def test_a_delta_of_a_block_beyond_the_limit_reaches_no_other_block() -> None:
-    """A reply has a bounded number of parts; what is beyond it is dropped, not mixed in."""
+    """Parts beyond the limit are dropped, not mixed into others."""
     blocks = [start(index, {"type": "text", "text": ""}) for index in range(1025)]
     data = sse(START, *blocks, delta(1024, "text_delta", text="lost"), end("end_turn"), STOP)
 
     reply = read_stream(ADAPTER, data)
 
     assert (len(reply.parts), reply.text) == (1024, "")
-    assert "too_many_parts" in names_of(reply)
+    assert "too_many_parts" in deviation_names(reply)

@@ -21,13 +21,13 @@ from probes.messages import (
     Usage,
 )
 from tests.probes.adapters.gemini_bodies import CALL, answer, answers
-from tests.probes.adapters.wire_bodies import names_of
+from tests.probes.adapters.wire_bodies import deviation_names
 
 ADAPTER = GeminiAdapter()
 
 
 def test_an_answer_is_read_part_by_part() -> None:
-    """STOP is said for calls too; thoughts, signatures and unknown parts are kept."""
+    """STOP is also sent for calls; thoughts, signatures and unknown parts are kept."""
     thought: Any = {"text": "hm", "thought": True}
     image = {"inlineData": {"data": "AA=="}}
     body = answer(thought, {"text": "hi"}, CALL | {"thoughtSignature": "U0lH"}, image)
@@ -57,7 +57,7 @@ def test_an_answer_is_read_part_by_part() -> None:
 
 @pytest.mark.parametrize("reason", ["MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"])
 def test_z14_a_call_that_the_endpoint_disowns_is_never_a_call(reason: str) -> None:
-    """The turn is a failure, not an end, and a parsed call beside it is not run."""
+    """The turn is a failure, and a parsed call in it is not run."""
     body = answer(CALL, finish=reason)
     body["candidates"][0]["finishMessage"] = "Malformed function call: f("
 
@@ -77,7 +77,7 @@ def test_z14_a_call_that_the_endpoint_disowns_is_never_a_call(reason: str) -> No
 
 
 def test_z14_an_empty_malformed_turn_is_not_an_end() -> None:
-    """No parts at all is the usual form of it."""
+    """Usually such a turn has no parts at all."""
     candidate: Any = {"finishReason": "MALFORMED_FUNCTION_CALL", "index": 0}
 
     reply = ADAPTER.read_reply({"candidates": [candidate]})
@@ -86,7 +86,7 @@ def test_z14_an_empty_malformed_turn_is_not_an_end() -> None:
 
 
 def test_a_missing_id_is_minted_and_not_sent_back() -> None:
-    """Each call has an id of its own in the values; the wire stays as it was."""
+    """Each call gets its own id in the values; the wire stays unchanged."""
     bare = {"functionCall": {"name": "f", "args": {}}}
 
     reply = ADAPTER.read_reply(answer(bare, bare))
@@ -96,7 +96,7 @@ def test_a_missing_id_is_minted_and_not_sent_back() -> None:
 
 
 def test_minted_ids_differ_between_answers() -> None:
-    """The same call in two answers of one conversation is two calls."""
+    """The same call in two answers of one conversation gets two ids."""
     bare = {"functionCall": {"name": "f", "args": {}}}
 
     one = ADAPTER.read_reply(answer(bare))
@@ -107,7 +107,7 @@ def test_minted_ids_differ_between_answers() -> None:
 
 
 def test_the_last_call_at_the_token_limit_is_not_a_call() -> None:
-    """The limit cut what was being written."""
+    """The limit cut the last call."""
     reply = ADAPTER.read_reply(answer(CALL, finish="MAX_TOKENS"))
 
     assert reply.calls == ()
@@ -122,14 +122,14 @@ def test_the_last_call_at_the_token_limit_is_not_a_call() -> None:
     ],
 )
 def test_a_call_without_whole_arguments_is_broken(call: dict[str, Any], kind: Breakage) -> None:
-    """Arguments that are no object, or come in pieces, are not handed out."""
+    """Arguments that are no object, or arrive in pieces, do not make a call."""
     reply = ADAPTER.read_reply(answer({"functionCall": call}))
 
     assert reply.broken[0].kind is kind
 
 
 def test_a_blocked_prompt_is_a_refusal() -> None:
-    """There are no candidates then, and the reason stands elsewhere."""
+    """There are no candidates, and the reason is in another field."""
     body: Any = {"promptFeedback": {"blockReason": "SAFETY"}, "responseId": "r"}
 
     reply = ADAPTER.read_reply(body)
@@ -150,11 +150,11 @@ def test_a_blocked_prompt_is_a_refusal() -> None:
     ],
 )
 def test_finish_reasons(finish: str | None, stop: Stop, deviations: list[str]) -> None:
-    """Every reason has its stop, and comes back as the word it was."""
+    """Every reason has its stop, and is written back as the same reason."""
     reply = ADAPTER.read_reply(answer({"text": "x"}, finish=finish))
 
     assert reply.stop is stop
-    assert names_of(reply) == deviations
+    assert deviation_names(reply) == deviations
     candidates: Any = ADAPTER.write_reply(reply)["candidates"]
     assert candidates[0]["finishReason"] == (finish or "STOP")
 
@@ -170,7 +170,7 @@ def test_finish_reasons(finish: str | None, stop: Stop, deviations: list[str]) -
     ],
 )
 def test_an_answer_that_breaks_the_format_is_an_error_with_its_path(body: Any, at: str) -> None:
-    """The format itself is broken, not the model's conduct."""
+    """An invalid format raises an error, unlike faults of the model."""
     with pytest.raises(WireError) as caught:
         ADAPTER.read_reply(body)
 
@@ -199,7 +199,7 @@ def test_a_broken_call_is_never_written_for_a_client() -> None:
     ],
 )
 def test_an_error_is_found_in_its_envelope(body: Any, error: ErrorBody | None) -> None:
-    """An object, or a list of one where a stream was asked for."""
+    """An object, or a list of one for a streaming request."""
     assert ADAPTER.read_error(body) == error
 
 
@@ -213,7 +213,7 @@ def test_an_error_is_written_in_the_formats_envelope() -> None:
 
 @given(answers())
 def test_an_answer_survives_the_way_through_the_values(body: dict[str, Any]) -> None:
-    """A client gets what the endpoint said, unknown fields included."""
+    """A client gets the endpoint's answer, unknown fields included."""
     reply = ADAPTER.read_reply(body)
 
     assert ADAPTER.write_reply(reply) == body

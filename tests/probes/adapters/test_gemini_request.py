@@ -33,7 +33,7 @@ def ask(*turns: Turn, **over: Any) -> ModelCall:
     return ModelCall("m", turns, **over)
 
 
-def written(*turns: Turn, **over: Any) -> Any:
+def write_question(*turns: Turn, **over: Any) -> Any:
     return ADAPTER.write_request(ask(*turns, **over))
 
 
@@ -41,12 +41,12 @@ def user(text: str) -> Turn:
     return Turn(Role.USER, (Text(text),))
 
 
-def results(*found: ToolResult) -> Turn:
-    return Turn(Role.TOOL, found)
+def results(*tool_results: ToolResult) -> Turn:
+    return Turn(Role.TOOL, tool_results)
 
 
 def test_a_three_step_conversation_is_written_as_the_format_wants_it() -> None:
-    """System apart, model in the URL only, results named after their tools, errors by key."""
+    """System separate, model only in the URL, results named after their tools, errors by key."""
     call = ask(
         Turn(Role.SYSTEM, (Text("brief"),)),
         user("go"),
@@ -107,8 +107,8 @@ def test_a_three_step_conversation_is_written_as_the_format_wants_it() -> None:
 
 
 def test_z10_the_results_of_one_step_are_one_content() -> None:
-    """As many response parts as call parts, in the turn right after them."""
-    body = written(
+    """As many response parts as call parts, in the next turn."""
+    body = write_question(
         user("go"),
         Turn(Role.ASSISTANT, (CALL, OTHER)),
         results(ToolResult("call_1", "1")),
@@ -120,7 +120,7 @@ def test_z10_the_results_of_one_step_are_one_content() -> None:
 
 
 def test_z10_a_broken_call_takes_its_result_along() -> None:
-    """A call that is not written leaves no response part behind."""
+    """A call that is not written leaves no response part."""
     broken = BrokenCall("{", "no JSON", id="call_9", name="f")
     turns = (
         user("go"),
@@ -128,14 +128,14 @@ def test_z10_a_broken_call_takes_its_result_along() -> None:
         results(ToolResult("call_9", "bad", is_error=True), ToolResult("call_1", "1")),
     )
 
-    body = written(*turns)
+    body = write_question(*turns)
 
     assert len(body["contents"][1]["parts"]) == len(body["contents"][2]["parts"]) == 1
     assert [loss.kind for loss in ADAPTER.losses(ask(*turns))] == [LossKind.BROKEN_CALL]
 
 
 def test_z12_a_signature_goes_back_on_the_part_it_came_on() -> None:
-    """On a call, on a thought, on text and on an empty trailing text: always its own part."""
+    """On a call, a thought, a text or an empty trailing text: always on its own part."""
     parts: list[Any] = [
         {"text": "hm", "thought": True, "thoughtSignature": "QQ=="},
         {"functionCall": {"name": "f", "args": {}}, "thoughtSignature": "Qg=="},
@@ -152,7 +152,7 @@ def test_z12_a_signature_goes_back_on_the_part_it_came_on() -> None:
 
 
 def test_calls_without_ids_get_some_and_results_find_them_by_name_and_order() -> None:
-    """Two calls of one tool are answered in order; no id is sent where none came."""
+    """Two calls of one tool are answered in order; no id is sent if none was received."""
     body: Any = {
         "contents": [
             {
@@ -176,16 +176,16 @@ def test_calls_without_ids_get_some_and_results_find_them_by_name_and_order() ->
 
     call = ADAPTER.read_request(body)
 
-    one, two, three = (found.id for found in call.turns[0].calls)
+    one, two, three = (item.id for item in call.turns[0].calls)
     assert len({one, two, three}) == 3
-    assert [found.call_id for found in call.turns[1].results] == [two, one, three]
+    assert [item.call_id for item in call.turns[1].results] == [two, one, three]
     contents: Any = ADAPTER.write_request(call)["contents"]
     assert contents[1] == body["contents"][1]
     assert "id" not in contents[0]["parts"][0]["functionCall"]
 
 
 def test_an_object_as_result_is_kept_and_readable() -> None:
-    """An object comes back as it was; other formats get it as JSON text."""
+    """An object is sent back unchanged; other formats get it as JSON text."""
     response = {"temp": 20, "error": ""}
     part = {"functionResponse": {"name": "f", "id": "c", "response": response}}
     body: Any = {"contents": [{"role": "function", "parts": [part]}]}
@@ -198,7 +198,7 @@ def test_an_object_as_result_is_kept_and_readable() -> None:
 
 
 def test_an_error_of_a_client_is_read_by_its_key() -> None:
-    """The convention for a failed tool: the text stands under "error"."""
+    """By convention the text of a failed tool is under "error"."""
     part = {"functionResponse": {"name": "f", "id": "c", "response": {"error": "no"}}}
     body: Any = {"contents": [{"role": "user", "parts": [part]}]}
 
@@ -208,19 +208,19 @@ def test_an_error_of_a_client_is_read_by_its_key() -> None:
 
 
 def test_a_result_of_ours_has_no_id_where_its_call_had_none() -> None:
-    """An older model sent no id and is told none, whoever made the result."""
+    """An older model that sends no ids receives none."""
     bare: Any = {"functionCall": {"name": "f", "args": {}}}
     call = ADAPTER.read_request({"contents": [{"role": "model", "parts": [bare]}]})
-    made = call.turns[0].calls[0]
+    read_call = call.turns[0].calls[0]
 
-    contents = written(*call.turns, results(ToolResult(made.id, "1")))["contents"]
+    contents = write_question(*call.turns, results(ToolResult(read_call.id, "1")))["contents"]
 
     response = {"name": "f", "response": {"output": "1"}}
     assert contents[1]["parts"] == [{"functionResponse": response}]
 
 
 def test_results_and_text_in_one_content_are_told_apart() -> None:
-    """A user who speaks beside the results is a turn of its own."""
+    """User text beside results becomes a separate turn."""
     part = {"functionResponse": {"name": "f", "id": "c", "response": {"output": "x"}}}
     body: Any = {"contents": [{"role": "user", "parts": [part, {"text": "go on"}]}]}
 
@@ -230,7 +230,7 @@ def test_results_and_text_in_one_content_are_told_apart() -> None:
 
 
 def test_the_vendors_schema_dialect_is_read_as_json_schema() -> None:
-    """Types in capitals and nullable become what every other vendor understands."""
+    """Upper-case types and nullable become standard JSON Schema."""
     parameters = {
         "type": "OBJECT",
         "properties": {
@@ -255,7 +255,7 @@ def test_the_vendors_schema_dialect_is_read_as_json_schema() -> None:
 
 
 def test_snake_case_fields_are_understood() -> None:
-    """The API takes both spellings, and its documentation uses both."""
+    """The API accepts both spellings, and its documentation uses both."""
     body: Any = {
         "system_instruction": {"parts": [{"text": "s"}]},
         "generation_config": {"max_output_tokens": 5},
@@ -274,7 +274,7 @@ def test_snake_case_fields_are_understood() -> None:
 
 
 def test_a_changed_choice_wins_over_the_one_that_was_read() -> None:
-    """What was kept for the way back does not override a decision made since."""
+    """The stored toolConfig does not override a later change of the choice."""
     calling = {"mode": "ANY", "allowedFunctionNames": ["f", "g"]}
     body: Any = {
         "contents": [],
@@ -327,7 +327,7 @@ def test_what_the_format_has_no_place_for_is_reported() -> None:
     ],
 )
 def test_a_broken_request_is_refused_with_its_path(body: Any, at: str) -> None:
-    """A client is told where its request breaks the format."""
+    """The error has the path of the invalid field."""
     with pytest.raises(WireError) as caught:
         ADAPTER.read_request(body)
 
@@ -335,13 +335,13 @@ def test_a_broken_request_is_refused_with_its_path(body: Any, at: str) -> None:
 
 
 def test_the_key_stands_in_a_header() -> None:
-    """Never in the URL, where it would be logged."""
+    """Never in the URL, which would be logged."""
     assert ADAPTER.headers(Secret("k")) == {"x-goog-api-key": "k"}
 
 
 @given(requests())
 def test_a_request_survives_the_way_through_the_values(body: dict[str, Any]) -> None:
-    """What a client sends is what the endpoint would get, unknown fields included."""
+    """A client's request is written back unchanged, unknown fields included."""
     call = ADAPTER.read_request(body)
 
     assert ADAPTER.write_request(call) == body

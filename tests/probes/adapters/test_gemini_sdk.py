@@ -1,4 +1,4 @@
-"""The official SDK as the judge: it reads what we write, and we read what it sends."""
+"""The official SDK as the reference: it reads what we write, and we read what it sends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from probes.streams.assembler import reply_events
 from tests.probes.adapters.loopback import Loopback
 
 with warnings.catch_warnings():
-    # The SDK's source has an invalid escape, of which Python warns while it compiles it.
+    # The SDK's source has an invalid escape, for which Python warns when it compiles it.
     warnings.simplefilter("ignore")
     from google import genai
     from google.genai import errors, types
@@ -77,7 +77,7 @@ def ask(sdk: genai.Client, contents: Any = "go", **config: Any) -> Any:
     return sdk.models.generate_content(model="m", contents=contents, config=settings)
 
 
-def seen(parts: Any) -> list[tuple[Any, ...]]:
+def summarise_parts(parts: Any) -> list[tuple[Any, ...]]:
     return [
         (
             part.text,
@@ -89,7 +89,7 @@ def seen(parts: Any) -> list[tuple[Any, ...]]:
     ]
 
 
-SEEN = [
+SUMMARY = [
     ("hm", True, None, None),
     ("Grüße 🌍", None, None, None),
     (None, None, b"SIG", ("x1", {"a": [1, "ü"]})),
@@ -103,26 +103,26 @@ def test_the_sdk_reads_a_whole_answer(sdk: genai.Client, loopback: Loopback) -> 
 
     response = ask(sdk)
 
-    assert seen(response.candidates[0].content.parts) == SEEN
+    assert summarise_parts(response.candidates[0].content.parts) == SUMMARY
     assert response.candidates[0].finish_reason == "STOP"
     assert (response.response_id, response.model_version) == ("r1", "gemini-x")
     assert response.usage_metadata.thoughts_token_count == 3
 
 
 def test_the_sdk_reads_our_stream(sdk: genai.Client, loopback: Loopback) -> None:
-    """Chunk by chunk the SDK gets the parts of the whole answer."""
+    """Chunk by chunk, the SDK gets the parts of the whole answer."""
     loopback.answer_stream(write_event_stream(ADAPTER, reply_events(REPLY)))
 
     chunks = list(sdk.models.generate_content_stream(model="m", contents="go"))
 
     parts = [part for chunk in chunks for part in chunk.candidates[0].content.parts or []]
-    assert seen(parts) == SEEN
+    assert summarise_parts(parts) == SUMMARY
     assert chunks[-1].response_id == "r1"
     assert f"{loopback.last.path}?{loopback.last.query}" == ADAPTER.stream_path.format(model="m")
 
 
 def test_the_sdk_raises_when_our_stream_breaks_off(sdk: genai.Client, loopback: Loopback) -> None:
-    """An answer that failed under way does not look complete to a client."""
+    """A failed answer does not look complete to a client."""
     loopback.answer_stream(
         write_event_stream(ADAPTER, reply_events(Reply((Text("half"),), Stop.ERROR)))
     )
@@ -132,7 +132,7 @@ def test_the_sdk_raises_when_our_stream_breaks_off(sdk: genai.Client, loopback: 
 
 
 def test_the_sdk_reads_our_errors(sdk: genai.Client, loopback: Loopback) -> None:
-    """Our refusals carry the message where the SDK looks for it."""
+    """Our errors carry the message where the SDK looks for it."""
     loopback.answer_json(ADAPTER.write_error(400, "no such tool"), status=400)
 
     with pytest.raises(errors.ClientError, match="no such tool"):
@@ -140,9 +140,9 @@ def test_the_sdk_reads_our_errors(sdk: genai.Client, loopback: Loopback) -> None
 
 
 def test_we_read_what_the_sdk_sends(sdk: genai.Client, loopback: Loopback) -> None:
-    """A history with signed calls and an error result is understood and written again."""
+    """A history with signed calls and an error result is read and written again."""
     loopback.answer_json(ADAPTER.write_reply(REPLY))
-    said = ask(sdk).candidates[0].content
+    content = ask(sdk).candidates[0].content
     results = [
         types.Part(
             function_response=types.FunctionResponse(id="x1", name="f", response={"result": "one"})
@@ -153,7 +153,7 @@ def test_we_read_what_the_sdk_sends(sdk: genai.Client, loopback: Loopback) -> No
     ]
     contents = [
         types.Content(role="user", parts=[types.Part(text="go")]),
-        said,
+        content,
         types.Content(role="user", parts=results),
     ]
     calling = types.FunctionCallingConfig(mode=types.FunctionCallingConfigMode.ANY)
@@ -174,10 +174,10 @@ def test_we_read_what_the_sdk_sends(sdk: genai.Client, loopback: Loopback) -> No
     roles = [turn.role for turn in call.turns]
     assert roles == [Role.SYSTEM, Role.USER, Role.ASSISTANT, Role.TOOL]
     assert call.turns[2].parts == REPLY.parts
-    found = [(r.call_id, r.name, r.content, r.is_error) for r in call.turns[3].results]
-    assert found == [("x1", "f", "one", False), ("x2", "g", "no", True)]
+    read_results = [(r.call_id, r.name, r.content, r.is_error) for r in call.turns[3].results]
+    assert read_results == [("x1", "f", "one", False), ("x2", "g", "no", True)]
     assert call.tools[0].schema == {"type": "object", "properties": {"a": {"type": "integer"}}}
     assert (call.max_tokens, call.tool_choice) == (5, ToolChoice("required"))
-    # The SDK mixes both spellings of this one field; the API takes either.
+    # The SDK mixes both spellings of this field; the API accepts either.
     spelled = json.dumps(body).replace("parameters_json_schema", "parametersJsonSchema")
     assert ADAPTER.write_request(call) == json.loads(spelled)

@@ -21,7 +21,7 @@ from probes.messages import (
 )
 from probes.streams.assembler import reply_events
 from tests.probes.adapters.gemini_bodies import CALL, answer, answers
-from tests.probes.adapters.wire_bodies import names_of, read, read_stream
+from tests.probes.adapters.wire_bodies import deviation_names, read_events, read_stream
 
 ADAPTER = GeminiAdapter()
 
@@ -45,7 +45,7 @@ SAMPLE = sse(
 
 @pytest.mark.parametrize("size", [1, 7, None])
 def test_a_stream_is_read_like_the_whole_answer_however_it_is_cut(size: int | None) -> None:
-    """Text of one kind is joined; the call, its signature and the facts are the same."""
+    """Text of one kind is joined; the call, its signature and the other fields are the same."""
     whole = ADAPTER.read_reply(
         answer(
             {"text": "hm", "thought": True},
@@ -58,8 +58,8 @@ def test_a_stream_is_read_like_the_whole_answer_however_it_is_cut(size: int | No
 
 
 def test_events_come_as_the_parts_grow() -> None:
-    """Text is there at once; the call is ended once the finish reason stands by it."""
-    kinds = [(type(event), getattr(event, "index", None)) for event in read(ADAPTER, SAMPLE)]
+    """Text events come immediately; the call ends once the finish reason confirms it."""
+    kinds = [(type(event), getattr(event, "index", None)) for event in read_events(ADAPTER, SAMPLE)]
 
     assert kinds == [
         (PartStarted, 0),
@@ -86,15 +86,15 @@ def test_z12_a_signature_on_a_trailing_empty_part_is_a_part_of_its_own() -> None
     reply = read_stream(ADAPTER, data)
 
     assert reply.parts == (Text("hi"), Text("", {"gemini": {"thoughtSignature": "UQ=="}}))
-    again = read_stream(ADAPTER, b"".join(write_event_stream(ADAPTER, reply_events(reply))))
-    assert again.parts == reply.parts
+    rewritten = read_stream(ADAPTER, b"".join(write_event_stream(ADAPTER, reply_events(reply))))
+    assert rewritten.parts == reply.parts
 
 
 def test_z14_calls_wait_for_the_finish_reason_that_may_disown_them() -> None:
-    """A call that was streamed before the turn was called malformed is never ended as a call."""
+    """A call in a turn that ends as malformed is never ended as a call."""
     data = sse(chunk(CALL), chunk(finish="MALFORMED_FUNCTION_CALL"))
 
-    events = read(ADAPTER, data)
+    events = read_events(ADAPTER, data)
 
     ended = [event.part for event in events if isinstance(event, PartEnded)]
     assert [type(part) for part in ended] == [BrokenCall]
@@ -102,7 +102,7 @@ def test_z14_calls_wait_for_the_finish_reason_that_may_disown_them() -> None:
 
 
 def test_a_call_is_not_ended_before_the_finish_reason_is_known() -> None:
-    """The token limit may still say that the call was cut."""
+    """The token limit may still have cut the call."""
     reader = ADAPTER.read_stream()
 
     before = reader.feed(sse(chunk(CALL)))
@@ -113,15 +113,15 @@ def test_a_call_is_not_ended_before_the_finish_reason_is_known() -> None:
 
 
 def test_a_stream_that_breaks_off_is_an_error() -> None:
-    """Without a finish reason nobody knows whether that was all."""
+    """Without a finish reason the answer may be incomplete."""
     reply = read_stream(ADAPTER, sse(chunk({"text": "hal"})))
 
     assert (reply.text, reply.stop) == ("hal", Stop.ERROR)
-    assert "stream_cut_off" in names_of(reply)
+    assert "stream_cut_off" in deviation_names(reply)
 
 
 def test_an_error_inside_the_stream_is_an_error() -> None:
-    """HTTP said 200 before the quota ran out."""
+    """The error comes after a 200."""
     error = {"code": 429, "message": "slow", "status": "RESOURCE_EXHAUSTED"}
 
     reply = read_stream(ADAPTER, sse(chunk({"text": "x"}), {"error": error}, chunk({"text": "y"})))
@@ -139,7 +139,7 @@ def test_an_answer_without_event_framing_is_read_all_the_same(framing: Any) -> N
     reply = read_stream(ADAPTER, json.dumps(body, indent=2).encode(), 9)
 
     assert replace(reply, deviations=()) == ADAPTER.read_reply(answer({"text": "hi"}, CALL))
-    assert names_of(reply) == ["not_streamed"]
+    assert deviation_names(reply) == ["not_streamed"]
 
 
 def test_a_blocked_prompt_is_a_refusal_in_a_stream_too() -> None:
@@ -150,7 +150,7 @@ def test_a_blocked_prompt_is_a_refusal_in_a_stream_too() -> None:
 
 
 def streamed(body: dict[str, Any]) -> bytes:
-    """A whole answer as the vendor would stream it: a part a chunk."""
+    """A whole answer as the vendor would stream it: one part per chunk."""
     (candidate,) = body["candidates"]
     chunks = [
         body | {"candidates": [{"content": {"role": "model", "parts": [part]}, "index": 0}]}
@@ -168,20 +168,20 @@ def test_streamed_and_whole_give_one_reply(body: dict[str, Any]) -> None:
 
 @given(answers())
 def test_a_stream_survives_the_way_through_the_values(body: dict[str, Any]) -> None:
-    """What we stream to a client is read as the reply it was written from."""
+    """A written stream reads as the reply that it was written from."""
     for part in body["candidates"][0]["content"]["parts"]:
         if "functionCall" in part:
             part["functionCall"].setdefault("id", "x9")
     reply = ADAPTER.read_reply(body)
 
-    data = b"".join(write_event_stream(ADAPTER, read(ADAPTER, streamed(body))))
+    data = b"".join(write_event_stream(ADAPTER, read_events(ADAPTER, streamed(body))))
 
     assert read_stream(ADAPTER, data, 13) == reply
 
 
 @given(st.lists(st.binary(max_size=40) | st.sampled_from(SAMPLE.split(b"\r\n\r\n")), max_size=12))
 def test_no_bytes_raise(pieces: list[bytes]) -> None:
-    """Whatever arrives, the stream ends in one reply."""
+    """Whatever arrives, the stream ends with one reply."""
     read_stream(ADAPTER, b"\n\n".join(pieces), 3)
 
 
@@ -196,14 +196,14 @@ def test_no_bytes_raise(pieces: list[bytes]) -> None:
     ],
 )
 def test_chunks_of_any_shape_are_bent_never_fatal(body: Any) -> None:
-    """What cannot be read is reported or kept, and the stream goes on."""
+    """Unreadable chunks are reported or kept, and the stream continues."""
     reply = read_stream(ADAPTER, sse(body, chunk({"text": "x"}, finish="STOP")))
 
     assert reply.text == "x"
 
 
 def test_parts_are_written_in_order_and_the_last_piece_carries_the_signature() -> None:
-    """A signature known only at the end still stands on text of its own part."""
+    """A signature known only at the end is still on text of its own part."""
     text = Text("abc", {"gemini": {"thoughtSignature": "UQ=="}})
     events: list[Event] = [
         PartStarted(0, PartKind.TEXT),
@@ -224,7 +224,7 @@ def test_parts_are_written_in_order_and_the_last_piece_carries_the_signature() -
 
 
 def test_reasoning_of_another_format_is_streamed_as_a_thought() -> None:
-    """A client sees what the model thought; nothing is signed that was not."""
+    """The client sees the reasoning, without an invented signature."""
     reply = Reply((Reasoning("hm", ReasoningKind.FIELD, "reasoning"), Text("hi")), Stop.END)
 
     read_back = read_stream(ADAPTER, b"".join(write_event_stream(ADAPTER, reply_events(reply))))

@@ -24,7 +24,7 @@ from probes.messages import (
 )
 from probes.streams.assembler import reply_events
 from tests.probes.adapters.ollama_bodies import CALL, answer, answers
-from tests.probes.adapters.wire_bodies import names_of, read, read_stream
+from tests.probes.adapters.wire_bodies import deviation_names, read_events, read_stream
 
 ADAPTER = OllamaAdapter()
 OTHER = {"id": "call_2", "function": {"index": 1, "name": "g", "arguments": {}}}
@@ -36,8 +36,8 @@ def lines(*bodies: Any) -> bytes:
 
 
 def piece(content: str = "", **message: Any) -> dict[str, Any]:
-    said = {"role": "assistant", "content": content, **message}
-    return {"model": "m", "created_at": "2026-11-01T00:00:00Z", "message": said, "done": False}
+    line = {"role": "assistant", "content": content, **message}
+    return {"model": "m", "created_at": "2026-11-01T00:00:00Z", "message": line, "done": False}
 
 
 SAMPLE = lines(
@@ -49,12 +49,12 @@ SAMPLE = lines(
     piece(tool_calls=[OTHER]),
     answer(),
 )
-WHOLE = answer("Grüße", thinking="hm", tool_calls=[CALL, OTHER])
+WHOLE_ANSWER = answer("Grüße", thinking="hm", tool_calls=[CALL, OTHER])
 
 
 def test_an_answer_is_read() -> None:
-    """Thinking, text and calls, in this order; "stop" is said for calls too."""
-    reply = ADAPTER.read_reply(WHOLE)
+    """Thinking, text and calls, in this order; "stop" is also sent for calls."""
+    reply = ADAPTER.read_reply(WHOLE_ANSWER)
 
     extra: Any = {"ollama": {"function": {"index": 0}}}
     assert reply.parts[:3] == (
@@ -65,20 +65,20 @@ def test_an_answer_is_read() -> None:
     assert (reply.stop, reply.stop_raw, reply.model) == (Stop.TOOL_CALLS, "stop", "m")
     assert reply.usage == Usage(9, 7)
     assert reply.deviations == ()
-    assert ADAPTER.write_reply(reply) == WHOLE
+    assert ADAPTER.write_reply(reply) == WHOLE_ANSWER
 
 
 @pytest.mark.parametrize("size", [1, 7, None])
 def test_a_stream_is_read_like_the_whole_answer_however_it_is_cut(size: int | None) -> None:
-    """Lines cut anywhere give the reply that one JSON text would have given."""
-    assert read_stream(ADAPTER, SAMPLE, size) == ADAPTER.read_reply(WHOLE)
+    """Lines cut anywhere give the reply of the unstreamed answer."""
+    assert read_stream(ADAPTER, SAMPLE, size) == ADAPTER.read_reply(WHOLE_ANSWER)
 
 
 def test_events_come_as_the_parts_grow() -> None:
-    """Text is there at once; the last call is ended with the answer, which may disown it."""
+    """Text events come immediately; the last call ends with the answer, which may reject it."""
     events = [
         (type(event), getattr(event, "index", None))
-        for event in read(ADAPTER, SAMPLE)
+        for event in read_events(ADAPTER, SAMPLE)
         if not isinstance(event, PartDelta)
     ]
 
@@ -96,14 +96,14 @@ def test_events_come_as_the_parts_grow() -> None:
 
 
 def test_empty_content_beside_a_call_is_no_text() -> None:
-    """The field is always there; alone it is an empty answer."""
+    """The field is always present; alone it is an empty answer."""
     assert ADAPTER.read_reply(answer(tool_calls=[CALL])).text is None
     assert ADAPTER.read_reply(answer()).text == ""
     assert read_stream(ADAPTER, lines(piece(), answer())).text == ""
 
 
 def test_an_id_that_is_missing_is_minted_and_not_sent_back() -> None:
-    """Older servers send none; each call still has its own."""
+    """Older servers send no ids; each call still gets its own."""
     bare = {"function": {"name": "f", "arguments": {}}}
     body = answer(tool_calls=[bare, bare])
 
@@ -115,7 +115,7 @@ def test_an_id_that_is_missing_is_minted_and_not_sent_back() -> None:
 
 
 def test_z45_a_call_that_the_server_could_not_parse_is_a_broken_call() -> None:
-    """Its text is taken out of the error line, whole."""
+    """Its whole text is taken from the error line."""
     reply = read_stream(ADAPTER, lines(piece("let me"), {"error": UNPARSED}), 5)
 
     assert reply.stop is Stop.MALFORMED_CALL
@@ -128,7 +128,7 @@ def test_z45_a_call_that_the_server_could_not_parse_is_a_broken_call() -> None:
     "body", [{"error": UNPARSED}, {"error parsing tool call": UNPARSED.partition(": ")[2]}]
 )
 def test_z45_the_same_in_a_whole_answer(body: Any) -> None:
-    """Both spellings of the error carry the text of the call."""
+    """Both spellings of the error contain the text of the call."""
     reply = ADAPTER.read_reply(body)
 
     assert [call.raw for call in reply.broken] == ["{\"a\": 'x'}]"]
@@ -136,7 +136,7 @@ def test_z45_the_same_in_a_whole_answer(body: Any) -> None:
 
 
 def test_another_error_line_ends_the_reply_as_an_error() -> None:
-    """What was said before it is kept."""
+    """Parts before the error are kept."""
     reply = read_stream(ADAPTER, lines(piece("hal"), {"error": "out of memory"}, answer()))
 
     assert (reply.text, reply.stop, reply.broken) == ("hal", Stop.ERROR, ())
@@ -145,15 +145,15 @@ def test_another_error_line_ends_the_reply_as_an_error() -> None:
 
 
 def test_a_stream_that_breaks_off_is_an_error() -> None:
-    """Without the last line nobody knows whether that was all."""
+    """Without the last line the answer may be incomplete."""
     reply = read_stream(ADAPTER, lines(piece("hal"))[:-1])
 
     assert (reply.text, reply.stop) == ("hal", Stop.ERROR)
-    assert "stream_cut_off" in names_of(reply)
+    assert "stream_cut_off" in deviation_names(reply)
 
 
 def test_the_last_call_at_the_token_limit_is_not_a_call() -> None:
-    """In a stream as in a whole answer."""
+    """In a stream as in an unstreamed answer."""
     whole = ADAPTER.read_reply(answer(reason="length", tool_calls=[CALL, OTHER]))
     data = lines(piece(tool_calls=[CALL]), piece(tool_calls=[OTHER]), answer(reason="length"))
 
@@ -182,15 +182,15 @@ def test_the_last_call_at_the_token_limit_is_not_a_call() -> None:
     ],
 )
 def test_a_bent_answer_is_read_and_named(body: Any, stop: Stop, deviations: list[str]) -> None:
-    """What builds do differently is read as far as it goes, and said."""
+    """Deviations of builds are read as far as possible, and reported."""
     reply = ADAPTER.read_reply(body)
 
     assert reply.stop is stop
-    assert names_of(reply) == deviations
+    assert deviation_names(reply) == deviations
 
 
 def test_arguments_that_are_no_object_are_a_broken_call() -> None:
-    """They are never handed out."""
+    """They never make a call."""
     entry = {"id": "c", "function": {"name": "f", "arguments": [1]}}
 
     reply = ADAPTER.read_reply(answer(tool_calls=[entry]))
@@ -208,7 +208,7 @@ def test_arguments_that_are_no_object_are_a_broken_call() -> None:
     ],
 )
 def test_an_answer_that_breaks_the_format_is_an_error_with_its_path(body: Any, at: str) -> None:
-    """The format itself is broken, not the model's conduct."""
+    """An invalid format raises an error, unlike faults of the model."""
     with pytest.raises(WireError) as caught:
         ADAPTER.read_reply(body)
 
@@ -225,12 +225,12 @@ def test_an_answer_that_breaks_the_format_is_an_error_with_its_path(body: Any, a
     ],
 )
 def test_an_error_is_found_in_its_envelope(body: Any, error: ErrorBody | None) -> None:
-    """A plain text, or the OpenAI form that a proxy puts around it."""
+    """A plain text, or the OpenAI form of a proxy."""
     assert ADAPTER.read_error(body) == error
 
 
 def test_a_failed_answer_is_streamed_as_an_error_line() -> None:
-    """A client is not told that a broken answer is done."""
+    """A client does not see a broken answer as done."""
     broken = BrokenCall("{", "The call is broken.", name="f")
 
     data = b"".join(
@@ -242,7 +242,7 @@ def test_a_failed_answer_is_streamed_as_an_error_line() -> None:
 
 @given(answers())
 def test_an_answer_survives_the_way_through_the_values(body: dict[str, Any]) -> None:
-    """A client gets what the endpoint said, unknown fields included."""
+    """A client gets the endpoint's answer, unknown fields included."""
     reply = ADAPTER.read_reply(body)
 
     assert ADAPTER.write_reply(reply) == body
@@ -252,7 +252,7 @@ def test_an_answer_survives_the_way_through_the_values(body: dict[str, Any]) -> 
 
 @given(answers())
 def test_a_stream_survives_the_way_through_the_values(body: dict[str, Any]) -> None:
-    """What we stream to a client is read as the reply it was written from."""
+    """A written stream reads as the reply that it was written from."""
     reply = ADAPTER.read_reply(body)
 
     data = b"".join(write_event_stream(ADAPTER, reply_events(reply)))
@@ -262,7 +262,7 @@ def test_a_stream_survives_the_way_through_the_values(body: dict[str, Any]) -> N
 
 @given(st.lists(st.binary(max_size=40) | st.sampled_from(SAMPLE.split(b"\n")), max_size=12))
 def test_no_bytes_raise(pieces: list[bytes]) -> None:
-    """Whatever arrives, the stream ends in one reply."""
+    """Whatever arrives, the stream ends with one reply."""
     read_stream(ADAPTER, b"\n".join(pieces), 3)
 
 
@@ -277,5 +277,5 @@ def test_no_bytes_raise(pieces: list[bytes]) -> None:
     ],
 )
 def test_lines_of_any_shape_are_bent_never_fatal(line: Any) -> None:
-    """What cannot be read is reported, and the stream goes on."""
+    """Unreadable lines are reported, and the stream continues."""
     assert read_stream(ADAPTER, lines(line, piece("x"), answer())).text == "x"

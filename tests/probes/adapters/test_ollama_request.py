@@ -33,7 +33,7 @@ def user(text: str) -> Turn:
 
 
 def test_a_three_step_conversation_is_written_as_the_format_wants_it() -> None:
-    """Arguments are objects, results name their tool, an error is said in the text."""
+    """Arguments are objects, results name their tool, an error is a text prefix."""
     call = ModelCall(
         "m",
         (
@@ -115,7 +115,7 @@ def test_what_the_format_has_no_place_for_is_reported() -> None:
 
 
 def test_tools_are_forbidden_by_offering_none() -> None:
-    """The format has no other way to say it, so nothing is lost."""
+    """The format has no other way to express it, so nothing is lost."""
     call = ModelCall("m", (user("go"),), (ToolSpec("f", "", {}),), tool_choice=ToolChoice("none"))
 
     assert "tools" not in ADAPTER.write_request(call)
@@ -123,7 +123,7 @@ def test_tools_are_forbidden_by_offering_none() -> None:
 
 
 def test_results_without_ids_answer_the_calls_in_order() -> None:
-    """Older builds know no ids: the tool's name counts, then the order."""
+    """Older builds have no ids: the tool's name counts, then the order."""
     body: Any = {
         "model": "m",
         "messages": [
@@ -145,32 +145,32 @@ def test_results_without_ids_answer_the_calls_in_order() -> None:
 
     call = ADAPTER.read_request(body)
 
-    one, two, three = (found.id for found in call.turns[0].calls)
+    one, two, three = (item.id for item in call.turns[0].calls)
     assert len({one, two, three}) == 3
     assert [turn.results[0].call_id for turn in call.turns[1:]] == [two, one, three]
     assert ADAPTER.write_request(call) == body
 
 
 def test_a_result_of_ours_has_no_id_where_its_call_had_none() -> None:
-    """An older build sent no id and is told none, whoever made the result."""
+    """An older build that sends no ids receives none."""
     entry = {"function": {"name": "f", "arguments": {}}}
-    said: Any = {"role": "assistant", "content": "", "tool_calls": [entry]}
-    turn = ADAPTER.read_request({"model": "m", "messages": [said]}).turns[0]
+    message: Any = {"role": "assistant", "content": "", "tool_calls": [entry]}
+    turn = ADAPTER.read_request({"model": "m", "messages": [message]}).turns[0]
 
-    answered = Turn(Role.TOOL, (ToolResult(turn.calls[0].id, "1"),))
-    messages: Any = ADAPTER.write_request(ModelCall("m", (turn, answered)))["messages"]
+    tool_turn = Turn(Role.TOOL, (ToolResult(turn.calls[0].id, "1"),))
+    messages: Any = ADAPTER.write_request(ModelCall("m", (turn, tool_turn)))["messages"]
 
-    assert messages == [said, {"role": "tool", "content": "1", "tool_name": "f"}]
+    assert messages == [message, {"role": "tool", "content": "1", "tool_name": "f"}]
 
 
 def test_streaming_is_meant_where_nothing_is_said() -> None:
-    """The wire's default is true, so we always say which one we want."""
+    """The default of the format is true, so the field is always sent."""
     assert ADAPTER.read_request({"model": "m", "messages": []}).stream is True
     assert ADAPTER.write_request(ModelCall("m", ()))["stream"] is False
 
 
 def test_empty_thinking_is_not_absent_thinking() -> None:
-    """A model that thought nothing is replayed as one that thought nothing."""
+    """Empty thinking is replayed as empty thinking."""
     message = {"role": "assistant", "content": "hi", "thinking": ""}
     body: Any = {"model": "m", "messages": [message], "stream": False}
 
@@ -194,7 +194,7 @@ def test_empty_thinking_is_not_absent_thinking() -> None:
     ],
 )
 def test_a_broken_request_is_refused_with_its_path(body: Any, at: str) -> None:
-    """A client is told where its request breaks the format."""
+    """The error has the path of the invalid field."""
     with pytest.raises(WireError) as caught:
         ADAPTER.read_request(body)
 
@@ -202,14 +202,14 @@ def test_a_broken_request_is_refused_with_its_path(body: Any, at: str) -> None:
 
 
 def test_a_key_is_sent_where_there_is_one() -> None:
-    """A local server needs none; a hosted one takes it as a bearer token."""
+    """A local server needs no key; a hosted one gets a bearer token."""
     assert ADAPTER.headers(None) == {}
     assert ADAPTER.headers(Secret("k")) == {"Authorization": "Bearer k"}
 
 
 @given(requests)
 def test_a_request_survives_the_way_through_the_values(body: dict[str, Any]) -> None:
-    """What a client sends is what the endpoint would get, unknown fields included."""
+    """A client's request is written back unchanged, unknown fields included."""
     call = ADAPTER.read_request(body)
 
     assert ADAPTER.write_request(call) == body

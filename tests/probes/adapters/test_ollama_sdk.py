@@ -1,4 +1,4 @@
-"""The official SDK as the judge: it reads what we write, and we read what it sends."""
+"""The official SDK as the reference: it reads what we write, and we read what it sends."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_sdk_reads_a_whole_answer(sdk: ollama.Client, loopback: Loopback) ->
 
 
 def test_the_sdk_reads_our_stream(sdk: ollama.Client, loopback: Loopback) -> None:
-    """Line by line the SDK gets what the whole answer says."""
+    """Line by line, the SDK gets the content of the whole answer."""
     loopback.answer_stream(write_event_stream(ADAPTER, reply_events(REPLY)), "application/x-ndjson")
 
     chunks = list(sdk.chat("m", [GO], stream=True))
@@ -80,7 +80,7 @@ def test_the_sdk_reads_our_stream(sdk: ollama.Client, loopback: Loopback) -> Non
 
 
 def test_the_sdk_raises_when_our_stream_breaks_off(sdk: ollama.Client, loopback: Loopback) -> None:
-    """An answer that failed under way does not look complete to a client."""
+    """A failed answer does not look complete to a client."""
     data = write_event_stream(ADAPTER, reply_events(Reply((Text("half"),), Stop.ERROR)))
     loopback.answer_stream(data, "application/x-ndjson")
 
@@ -89,7 +89,7 @@ def test_the_sdk_raises_when_our_stream_breaks_off(sdk: ollama.Client, loopback:
 
 
 def test_the_sdk_reads_our_errors(sdk: ollama.Client, loopback: Loopback) -> None:
-    """Our refusals carry the message where the SDK looks for it."""
+    """Our errors carry the message where the SDK looks for it."""
     loopback.answer_json(ADAPTER.write_error(404, "no such model"), status=404)
 
     with pytest.raises(ollama.ResponseError, match="no such model"):
@@ -97,16 +97,16 @@ def test_the_sdk_reads_our_errors(sdk: ollama.Client, loopback: Loopback) -> Non
 
 
 def test_we_read_what_the_sdk_sends(sdk: ollama.Client, loopback: Loopback) -> None:
-    """The SDK drops the ids; results still find their calls, and nothing else is lost."""
+    """The SDK drops the ids; results still match their calls, and nothing else is lost."""
     loopback.answer_json(ADAPTER.write_reply(REPLY))
-    said = sdk.chat("m", [GO]).message
+    message = sdk.chat("m", [GO]).message
     results: Any = [
         {"role": "tool", "tool_name": "f", "content": "one"},
         {"role": "tool", "tool_name": "g", "content": "two"},
     ]
     sdk.chat(
         "m",
-        [GO, said, *results],
+        [GO, message, *results],
         tools=[TOOL],
         think=True,
         options={"num_predict": 5, "temperature": 0.5},
@@ -126,8 +126,8 @@ def test_we_read_what_the_sdk_sends(sdk: ollama.Client, loopback: Loopback) -> N
     turn = call.turns[1]
     assert turn.parts[:2] == REPLY.parts[:2]
     assert [(one.name, one.input) for one in turn.calls] == [("f", {"a": [1, "ü"]}), ("g", {})]
-    answered = [result.call_id for later in call.turns[2:] for result in later.results]
-    assert answered == [one.id for one in turn.calls]
+    answered_ids = [result.call_id for later in call.turns[2:] for result in later.results]
+    assert answered_ids == [one.id for one in turn.calls]
     assert call.max_tokens == 5
     assert call.tools[0].schema == TOOL["function"]["parameters"]
     assert ADAPTER.write_request(call) == body

@@ -51,12 +51,12 @@ def test_a_question_with_a_tool_is_written_as_openai_wants_it() -> None:
 
 
 def test_a_tool_history_is_written_with_its_ids() -> None:
-    """One assistant message with its calls, then one tool message a result."""
+    """One assistant message with its calls, then one tool message per result."""
     call = ToolCall("c1", "f", {"a": 1}, "openai", '{"a":1}')
-    asked = Turn(Role.ASSISTANT, (call,))
-    answered = Turn(Role.TOOL, (ToolResult("c1", "42"), ToolResult("c2", "no", is_error=True)))
+    assistant_turn = Turn(Role.ASSISTANT, (call,))
+    tool_turn = Turn(Role.TOOL, (ToolResult("c1", "42"), ToolResult("c2", "no", is_error=True)))
 
-    body = ADAPTER.write_request(ModelCall("m", (asked, answered)))
+    body = ADAPTER.write_request(ModelCall("m", (assistant_turn, tool_turn)))
 
     function = {"name": "f", "arguments": '{"a":1}'}
     calls = [{"id": "c1", "type": "function", "function": function}]
@@ -68,7 +68,7 @@ def test_a_tool_history_is_written_with_its_ids() -> None:
 
 
 def test_options_join_the_body_but_never_replace_the_question() -> None:
-    """Operators may add parameters; model, messages and tools stay ours."""
+    """Operators may add parameters; model, messages and tools cannot be overridden."""
     options: dict[str, JSON] = {"temperature": 0, "model": "other", "messages": []}
 
     body = ADAPTER.write_request(ModelCall("m", (ASK,), options=options))
@@ -87,7 +87,7 @@ def test_the_newer_name_of_the_token_limit_replaces_the_older() -> None:
 
 
 def test_the_key_goes_into_the_bearer_header_only() -> None:
-    """With a key one header, without a key none."""
+    """One header with a key, none without."""
     assert ADAPTER.headers(Secret("sim-1")) == {"Authorization": "Bearer sim-1"}
     assert ADAPTER.headers(None) == {}
 
@@ -111,7 +111,7 @@ def test_errors_are_read_from_every_usual_envelope() -> None:
 
 
 def test_a_request_is_read_into_turns() -> None:
-    """Parallel results are one turn; a developer is a system; the limit's newer name is kept."""
+    """Parallel results are one turn; developer becomes system; the limit's newer name is kept."""
     function: JSON = {"name": "f", "arguments": '{"a":1}'}
     entry: JSON = {"id": "c1", "type": "function", "function": function}
     body: JSON = {
@@ -169,7 +169,7 @@ def test_a_legacy_function_history_is_read_with_its_pairs() -> None:
     ],
 )
 def test_a_request_that_cannot_be_read_is_located(body: JSON, path: str) -> None:
-    """A client gets the path of what is wrong."""
+    """The error has the path of the invalid field."""
     with pytest.raises(WireError) as caught:
         ADAPTER.read_request(body)
 
@@ -177,7 +177,7 @@ def test_a_request_that_cannot_be_read_is_located(body: JSON, path: str) -> None
 
 
 def test_a_broken_call_keeps_its_place_in_a_history_that_answers_it() -> None:
-    """Its result would be an orphan otherwise; one without an id has no place."""
+    """Otherwise its result would be an orphan; a broken call without an id is dropped."""
     known = BrokenCall('{"a":', "cut", name="f", id="c1")
     turns = (Turn(Role.ASSISTANT, (known, BrokenCall("{", "cut"))),)
     call = ModelCall("m", turns)
@@ -189,7 +189,7 @@ def test_a_broken_call_keeps_its_place_in_a_history_that_answers_it() -> None:
 
 
 def test_a_broken_call_is_never_handed_to_a_client() -> None:
-    """It is left out, the stop is no stop for calls, and the loss is named."""
+    """It is dropped, the finish reason is not tool_calls, and the loss is reported."""
     reply = Reply((BrokenCall("{", "cut", name="f", id="c1"),), Stop.TOOL_CALLS)
 
     body: Any = ADAPTER.write_reply(reply)
@@ -200,7 +200,7 @@ def test_a_broken_call_is_never_handed_to_a_client() -> None:
 
 
 def test_what_cannot_be_carried_is_named() -> None:
-    """One loss a thing, with its place."""
+    """One loss per item, with its path."""
     image: JSON = {"type": "image", "source": {}}
     signed = ToolCall("c1", "f", {}, "gemini", "{}", extra={"gemini": {"thoughtSignature": "S"}})
     result = ToolResult("c1", "x", is_error=True, blocks=(image,))
@@ -213,9 +213,9 @@ def test_what_cannot_be_carried_is_named() -> None:
         Turn(Role.USER, (Opaque("anthropic", image),)),
     )
 
-    found = ADAPTER.losses(ModelCall("m", turns, extra={"ollama": {"keep_alive": 5}}))
+    losses = ADAPTER.losses(ModelCall("m", turns, extra={"ollama": {"keep_alive": 5}}))
 
-    assert [(loss.kind, loss.path) for loss in found] == [
+    assert [(loss.kind, loss.path) for loss in losses] == [
         (LossKind.REASONING, "$.turns[0].parts[0]"),
         (LossKind.SIGNATURE, "$.turns[0].parts[1]"),
         (LossKind.BLOCK_ORDER, "$.turns[0].parts[2]"),
@@ -228,14 +228,14 @@ def test_what_cannot_be_carried_is_named() -> None:
 
 
 def test_foreign_reasoning_is_shown_to_a_client_but_not_sent_to_an_endpoint() -> None:
-    """Only the shape that an endpoint gave may go back to it."""
+    """An endpoint only gets reasoning in its own form."""
     thought = Reasoning("Hm.", ReasoningKind.BLOCK, {"thinking": "Hm.", "signature": "S"})
 
-    shown: Any = ADAPTER.write_reply(Reply((thought, Text("Hi")), Stop.END))
-    sent: Any = ADAPTER.write_request(ModelCall("m", (Turn(Role.ASSISTANT, (thought,)),)))
+    to_client: Any = ADAPTER.write_reply(Reply((thought, Text("Hi")), Stop.END))
+    to_endpoint: Any = ADAPTER.write_request(ModelCall("m", (Turn(Role.ASSISTANT, (thought,)),)))
 
-    assert shown["choices"][0]["message"]["reasoning_content"] == "Hm."
-    assert sent["messages"] == [{"role": "assistant", "content": ""}]
+    assert to_client["choices"][0]["message"]["reasoning_content"] == "Hm."
+    assert to_endpoint["messages"] == [{"role": "assistant", "content": ""}]
 
 
 def test_a_stream_is_written_in_the_order_that_clients_expect() -> None:

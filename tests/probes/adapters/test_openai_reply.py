@@ -28,7 +28,7 @@ def body(message: dict[str, Any], finish: str | None = "tool_calls", **extra: An
     return {"choices": [{"index": 0, "message": message, "finish_reason": finish}], **extra}
 
 
-def calling(arguments: Any, finish: str = "tool_calls", **over: Any) -> Any:
+def body_with_call(arguments: Any, finish: str = "tool_calls", **over: Any) -> Any:
     function = {"name": "f", "arguments": arguments}
     return body(
         {"tool_calls": [{"id": "c1", "type": "function", "function": function, **over}]}, finish
@@ -44,7 +44,7 @@ def test_a_canonical_reply_is_read_whole() -> None:
     message = {
         "content": "Sure.",
         "reasoning_content": "Hm.",
-        "tool_calls": calling('{"a": 1}')["choices"][0]["message"]["tool_calls"],
+        "tool_calls": body_with_call('{"a": 1}')["choices"][0]["message"]["tool_calls"],
     }
     usage = {"prompt_tokens": 9, "completion_tokens": 7}
     wire = body(message, usage=usage, model="m-2026", system_fingerprint="fp_1")
@@ -66,23 +66,23 @@ def test_a_canonical_reply_is_read_whole() -> None:
 
 def test_an_empty_arguments_string_is_an_empty_object() -> None:
     """Vendors send it for tools without parameters; it is no deviation."""
-    reply = read_reply(calling(""))
+    reply = read_reply(body_with_call(""))
 
     assert reply.calls == (ToolCall("c1", "f", {}, "openai", ""),)
     assert reply.deviations == ()
 
 
 def test_arguments_as_an_object_are_kept_and_named() -> None:
-    """A relay that forgets to encode the arguments is read, and reported."""
-    reply = read_reply(calling({"a": "é"}))
+    """Unencoded arguments of a relay are read and reported."""
+    reply = read_reply(body_with_call({"a": "é"}))
 
     assert reply.calls == (ToolCall("c1", "f", {"a": "é"}, "openai", '{"a": "é"}'),)
     assert deviations(reply) == [("arguments_object", ARGUMENTS)]
 
 
 def test_unreadable_arguments_are_a_broken_call() -> None:
-    """What is not JSON is never a call."""
-    reply = read_reply(calling('{"a": '))
+    """Text that is not JSON never makes a call."""
+    reply = read_reply(body_with_call('{"a": '))
 
     assert reply.calls == ()
     assert [(b.kind, b.name, b.raw) for b in reply.broken] == [
@@ -91,8 +91,8 @@ def test_unreadable_arguments_are_a_broken_call() -> None:
 
 
 def test_a_call_at_the_token_limit_is_never_executable() -> None:
-    """Even when the JSON happens to be whole, the limit cut something."""
-    reply = read_reply(calling('{"a": 1}', "length"))
+    """Even if its JSON is complete, the limit may have cut it."""
+    reply = read_reply(body_with_call('{"a": 1}', "length"))
 
     error = "The call was cut off by the token limit."
     cut = BrokenCall('{"a": 1}', error, Breakage.TRUNCATED_CALL, "f", "c1", ARGUMENTS, "openai")
@@ -101,7 +101,7 @@ def test_a_call_at_the_token_limit_is_never_executable() -> None:
 
 
 def test_a_legacy_function_call_is_read_and_named() -> None:
-    """Some relays still send the field that came before tool_calls."""
+    """Some relays still send the field that preceded tool_calls."""
     message = {"content": None, "function_call": {"name": "f", "arguments": "{}"}}
 
     reply = read_reply(body(message, "function_call"))
@@ -113,8 +113,11 @@ def test_a_legacy_function_call_is_read_and_named() -> None:
 
 
 def test_a_missing_id_is_minted_the_same_each_time() -> None:
-    """Results must be paired, so a call without an id gets a stable one of ours."""
-    first, second = read_reply(calling("{}", id="")), read_reply(calling("{}", id=None))
+    """Results must be paired, so a call without an id gets a stable one."""
+    first, second = (
+        read_reply(body_with_call("{}", id="")),
+        read_reply(body_with_call("{}", id=None)),
+    )
 
     assert first.calls[0].id.startswith("call_")
     assert len(first.calls[0].id) == len("call_") + 24
@@ -125,17 +128,17 @@ def test_a_missing_id_is_minted_the_same_each_time() -> None:
 @pytest.mark.parametrize(
     ("wire", "name"),
     [
-        (calling("{}", "stop"), "stop_with_calls"),
-        (calling('{"a": 1, "a": 2}'), "duplicate_key"),
-        (calling(None), "arguments_null"),
-        (calling("{}", type=None), "call_type"),
+        (body_with_call("{}", "stop"), "stop_with_calls"),
+        (body_with_call('{"a": 1, "a": 2}'), "duplicate_key"),
+        (body_with_call(None), "arguments_null"),
+        (body_with_call("{}", type=None), "call_type"),
         (body({"content": "x"}), "tool_calls_missing"),
         (body({"content": "x"}, None), "unknown_finish_reason"),
         (body({"content": [{"type": "text", "text": "x"}]}, "stop"), "content_parts"),
     ],
 )
 def test_what_bends_the_format_is_named(wire: Any, name: str) -> None:
-    """A readable reply that is not as specified says where."""
+    """A readable reply that deviates from the format is reported with its path."""
     assert [item.name for item in read_reply(wire).deviations] == [name]
 
 
@@ -156,7 +159,7 @@ def test_what_bends_the_format_is_named(wire: Any, name: str) -> None:
     ],
 )
 def test_what_breaks_the_format_is_located(wire: Any, path: str) -> None:
-    """A reply that cannot be read is a WireError with the path."""
+    """An unreadable reply is a WireError with the path."""
     with pytest.raises(WireError) as caught:
         read_reply(wire)
 
@@ -165,7 +168,7 @@ def test_what_breaks_the_format_is_located(wire: Any, path: str) -> None:
 
 @pytest.mark.parametrize("tokens", [-1, True, "9", 10**400, 1.5, None])
 def test_token_counts_that_cannot_be_are_unknown(tokens: Any) -> None:
-    """A hostile count never reaches a table."""
+    """An invalid count never reaches the database."""
     wire = body({"content": "x"}, "stop", usage={"prompt_tokens": tokens, "completion_tokens": 1})
 
     assert read_reply(wire).usage == Usage(None, 1)
@@ -183,7 +186,7 @@ SHAPES = st.recursive(
 
 @given(st.dictionaries(NAMES, SHAPES) | st.builds(body, st.dictionaries(NAMES, SHAPES)))
 def test_any_json_is_a_reply_or_a_wire_error(wire: Any) -> None:
-    """No shape of answer makes the adapter fail in another way."""
+    """No answer makes the adapter fail in any other way."""
     located = ""
     try:
         calls = read_reply(wire).calls

@@ -10,24 +10,24 @@ from probes.adapters.base import write_event_stream
 from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
 from probes.messages import JSON
 from probes.streams.assembler import reply_events
-from tests.probes.adapters.openai_bodies import check, read, read_events
+from tests.probes.adapters.openai_bodies import check_events, read_events, read_reply
 
 CHAT = OpenAIChatAdapter()
 
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=8)
-SAID = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
+CONTENT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
 NAMES = st.text("abcdefgh_", min_size=1, max_size=6)
 NUMBERS = st.integers(0, 10**6)
 PLAIN: st.SearchStrategy[Any] = st.none() | st.booleans() | NUMBERS | TEXTS
 OBJECTS: st.SearchStrategy[Any] = st.dictionaries(NAMES, PLAIN | st.lists(PLAIN), max_size=3)
-# Fields that nobody has thought of yet.
+# Unknown fields.
 UNKNOWN = st.dictionaries(NAMES.map(lambda name: f"x_{name}"), PLAIN | OBJECTS, max_size=2)
 
 
 def record(
     required: dict[str, st.SearchStrategy[Any]], **optional: st.SearchStrategy[Any]
 ) -> st.SearchStrategy[dict[str, Any]]:
-    """Objects of a shape, each with fields that the shape does not know."""
+    """Objects of a shape, each with fields that are not part of it."""
     fields = st.fixed_dictionaries(required, optional=optional)
     return st.builds(lambda known, unknown: {**unknown, **known}, fields, UNKNOWN)
 
@@ -42,7 +42,7 @@ TEXT_PART = record({"type": st.just("text"), "text": TEXTS})
 IMAGE = st.just({"type": "image_url", "image_url": {"url": "data:"}})
 PARTS = st.lists(TEXT_PART | IMAGE, min_size=2, max_size=3)
 PLAIN_PARTS = st.lists(
-    TEXTS.map(lambda said: {"type": "text", "text": said}), min_size=2, max_size=3
+    TEXTS.map(lambda text: {"type": "text", "text": text}), min_size=2, max_size=3
 )
 DETAILS = st.lists(record({"type": st.just("reasoning.text"), "text": TEXTS}), max_size=2)
 
@@ -57,13 +57,13 @@ RESULT = record(
     {"role": st.just("tool"), "tool_call_id": NAMES, "content": TEXTS | PLAIN_PARTS | PARTS},
     name=NAMES,
 )
-ASKED = record(
+CALLS = record(
     {"role": st.sampled_from(["user", "system", "developer"]), "content": TEXTS | PARTS},
     name=NAMES,
 )
 TOOL = record(
     {"type": st.just("function"),
-     "function": record({"name": NAMES}, description=SAID, parameters=OBJECTS,
+     "function": record({"name": NAMES}, description=CONTENT, parameters=OBJECTS,
                         strict=st.booleans())}
 )  # fmt: skip
 OTHER_TOOL = st.just({"type": "custom", "custom": {"name": "sh"}})
@@ -72,15 +72,16 @@ CHOICE = st.sampled_from(
      {"type": "allowed_tools", "allowed_tools": {"mode": "auto"}}]
 )  # fmt: skip
 REQUEST = record(
-    {"model": NAMES, "messages": st.lists(ASSISTANT | ANSWER | RESULT | ASKED, max_size=5)},
+    {"model": NAMES, "messages": st.lists(ASSISTANT | ANSWER | RESULT | CALLS, max_size=5)},
     tools=st.lists(TOOL | OTHER_TOOL, min_size=1, max_size=3), tool_choice=CHOICE,
     parallel_tool_calls=st.booleans(), max_completion_tokens=NUMBERS, stream=st.just(True),
     temperature=NUMBERS, stream_options=OBJECTS,
 )  # fmt: skip
 
 USAGE = st.builds(
-    lambda given, made, more: {
-        "prompt_tokens": given, "completion_tokens": made, "total_tokens": given + made, **more
+    lambda input_tokens, output_tokens, more: {
+        "prompt_tokens": input_tokens, "completion_tokens": output_tokens,
+        "total_tokens": input_tokens + output_tokens, **more
     },
     NUMBERS, NUMBERS,
     st.fixed_dictionaries({}, optional={
@@ -89,7 +90,7 @@ USAGE = st.builds(
     }),
 )  # fmt: skip
 CALLING = record(
-    {"role": st.just("assistant"), "content": st.none() | SAID,
+    {"role": st.just("assistant"), "content": st.none() | CONTENT,
      "tool_calls": st.lists(CALL, min_size=1, max_size=3)},
     reasoning_content=TEXTS, reasoning_details=DETAILS,
 )  # fmt: skip
@@ -97,8 +98,10 @@ SPEAKING = record(
     {"role": st.just("assistant"), "content": TEXTS},
     reasoning_content=TEXTS, refusal=st.none(), annotations=st.just([]),
 )  # fmt: skip
-# An empty content beside calls or a refusal cannot be told from none in a stream.
-REFUSING = record({"role": st.just("assistant"), "content": st.none() | SAID, "refusal": SAID})
+# Empty content beside calls or a refusal cannot be distinguished from none in a stream.
+REFUSING = record(
+    {"role": st.just("assistant"), "content": st.none() | CONTENT, "refusal": CONTENT}
+)
 
 
 def reply_body(message: dict[str, Any], finish: str, root: Any, choice: Any) -> dict[str, Any]:
@@ -119,40 +122,40 @@ REPLY = st.builds(
 
 @given(REQUEST)
 def test_a_request_is_written_as_it_was_read(body: JSON) -> None:
-    """Nothing is lost on the way, unknown fields of every level included."""
+    """Nothing is lost, unknown fields of every level included."""
     assert CHAT.write_request(CHAT.read_request(body)) == body
 
 
 @given(REPLY)
 def test_a_reply_is_written_as_it_was_read(body: JSON) -> None:
-    """The client sees what the endpoint sent."""
+    """The client gets what the endpoint sent."""
     assert CHAT.write_reply(CHAT.read_reply(body)) == body
 
 
 @given(REPLY, st.integers(1, 40))
 def test_a_reply_streamed_is_the_reply_read_whole(body: JSON, size: int) -> None:
-    """Whole, to values, to a stream, to values: equal, whatever the cut."""
+    """Whole, to values, to a stream, to values: equal, however it is cut."""
     reply = CHAT.read_reply(body)
 
-    streamed = read(CHAT, b"".join(write_event_stream(CHAT, reply_events(reply))), size)
+    streamed = read_reply(CHAT, b"".join(write_event_stream(CHAT, reply_events(reply))), size)
 
     assert streamed == reply
 
 
 @given(REPLY)
 def test_a_stream_is_written_as_it_was_read(body: JSON) -> None:
-    """Stream, to events, to a stream: the second reading gives what the first gave."""
+    """Stream, to events, to a stream: the second reading equals the first."""
     wire = b"".join(write_event_stream(CHAT, reply_events(CHAT.read_reply(body))))
     events = read_events(CHAT, wire)
 
-    again = b"".join(write_event_stream(CHAT, events))
+    rewritten = b"".join(write_event_stream(CHAT, events))
 
-    assert read(CHAT, again) == check(events)
+    assert read_reply(CHAT, rewritten) == check_events(events)
 
 
 @given(REPLY | REQUEST)
 def test_the_own_format_loses_nothing(body: Any) -> None:
-    """What was read in this format has its place in it."""
+    """Everything read in this format can be written in it."""
     value = CHAT.read_reply(body) if "choices" in body else CHAT.read_request(body)
 
     assert CHAT.losses(value) == []

@@ -55,9 +55,9 @@ def test_the_client_reads_a_whole_answer(loopback: Loopback, client: OpenAI) -> 
     """Text, reasoning, parallel calls, stop and usage arrive."""
     loopback.answer_json(CHAT.write_reply(REPLY))
 
-    said = client.chat.completions.create(model="m", messages=ASK)
+    completion = client.chat.completions.create(model="m", messages=ASK)
 
-    choice = said.choices[0]
+    choice = completion.choices[0]
     calls: Any = choice.message.tool_calls
     assert (choice.finish_reason, choice.message.content) == ("tool_calls", "Looking.")
     assert choice.message.model_extra == {"reasoning_content": "Hm."}
@@ -65,8 +65,8 @@ def test_the_client_reads_a_whole_answer(loopback: Loopback, client: OpenAI) -> 
         ("c1", "f", '{"a":1}'),
         ("c2", "g", '{"é": "😀"}'),
     ]
-    assert said.usage is not None
-    assert said.usage.total_tokens == 16
+    assert completion.usage is not None
+    assert completion.usage.total_tokens == 16
 
 
 def test_the_client_assembles_a_streamed_answer(loopback: Loopback, client: OpenAI) -> None:
@@ -77,23 +77,23 @@ def test_the_client_assembles_a_streamed_answer(loopback: Loopback, client: Open
         model="m", messages=ASK, stream_options={"include_usage": True}
     ) as stream:
         kinds = {event.type for event in stream}
-        said = stream.get_final_completion()
+        completion = stream.get_final_completion()
 
-    message = said.choices[0].message
+    message = completion.choices[0].message
     calls = message.tool_calls or []
     assert {"content.delta", "tool_calls.function.arguments.done"} <= kinds
-    assert (said.choices[0].finish_reason, message.content) == ("tool_calls", "Looking.")
+    assert (completion.choices[0].finish_reason, message.content) == ("tool_calls", "Looking.")
     assert (message.model_extra or {})["reasoning_content"] == "Hm."
     assert [(call.id, call.function.arguments) for call in calls] == [
         ("c1", '{"a":1}'),
         ("c2", '{"é": "😀"}'),
     ]
-    assert said.usage is not None
-    assert said.usage.completion_tokens == 7
+    assert completion.usage is not None
+    assert completion.usage.completion_tokens == 7
 
 
 def test_the_client_raises_on_an_answer_that_broke_off(loopback: Loopback, client: OpenAI) -> None:
-    """A cut call never ends in a finish_reason that would run it."""
+    """A cut call never ends with a finish_reason that would run it."""
     cut = BrokenCall('{"a":', "cut", Breakage.TRUNCATED_CALL, "f", "c1")
     wire = list(write_event_stream(CHAT, reply_events(Reply((cut,), Stop.ERROR))))
     loopback.answer_stream(wire)
@@ -106,7 +106,7 @@ def test_the_client_raises_on_an_answer_that_broke_off(loopback: Loopback, clien
 
 
 def test_the_client_understands_our_errors(loopback: Loopback, client: OpenAI) -> None:
-    """The status picks the class, the envelope carries the sentence."""
+    """The status selects the class, the envelope holds the message."""
     loopback.answer_json(CHAT.write_error(400, "No such tool."), status=400)
 
     with pytest.raises(openai.BadRequestError, match="No such tool") as caught:
@@ -118,7 +118,7 @@ def test_the_client_understands_our_errors(loopback: Loopback, client: OpenAI) -
 def test_what_the_client_sends_is_read_and_written_again(
     loopback: Loopback, client: OpenAI
 ) -> None:
-    """A tool conversation with an image, choice, limits and unknown fields, both ways."""
+    """A tool conversation with an image, choice, limits and unknown fields, in both directions."""
     loopback.answer_json(CHAT.write_reply(REPLY))
     function: Any = {"name": "f", "arguments": '{"a":1}'}
     schema: Any = {"type": "object", "properties": {"a": {"type": "integer"}}}
@@ -143,11 +143,11 @@ def test_what_the_client_sends_is_read_and_written_again(
         temperature=0.5,
         extra_body={"thinking": {"type": "disabled"}},
     )
-    sent = loopback.last.body
+    body = loopback.last.body
 
-    call = CHAT.read_request(sent)
+    call = CHAT.read_request(body)
 
-    assert CHAT.write_request(call) == sent
+    assert CHAT.write_request(call) == body
     assert call.tool_choice == ToolChoice("named", "f")
     assert (call.max_tokens, call.parallel) == (99, False)
     assert [turn.role for turn in call.turns] == [
@@ -161,10 +161,10 @@ def test_what_the_client_sends_is_read_and_written_again(
 def test_what_the_client_sends_back_carries_the_reasoning(
     loopback: Loopback, client: OpenAI
 ) -> None:
-    """A message of ours, appended as clients do, comes back as the same parts."""
+    """A message that a client appends to its history reads as the same parts."""
     loopback.answer_json(CHAT.write_reply(REPLY))
-    said = client.chat.completions.create(model="m", messages=ASK)
-    back: Any = said.choices[0].message.model_dump(exclude_none=True)
+    completion = client.chat.completions.create(model="m", messages=ASK)
+    back: Any = completion.choices[0].message.model_dump(exclude_none=True)
 
     client.chat.completions.create(model="m", messages=[*ASK, back])
 

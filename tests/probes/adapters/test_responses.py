@@ -47,24 +47,24 @@ def message(*content: Any, **over: Any) -> Any:
             "content": list(content), **over}  # fmt: skip
 
 
-def said(text: str) -> Any:
+def assistant_message(text: str) -> Any:
     return {"type": "output_text", "text": text, "annotations": []}
 
 
 def test_a_canonical_reply_is_read_whole() -> None:
-    """Items become parts in order; results will be paired on call_id, the item id is kept."""
+    """Items become parts in order; results are paired by call_id, the item id is kept."""
     usage = {"input_tokens": 9, "input_tokens_details": {"cached_tokens": 4}, "output_tokens": 7,
              "output_tokens_details": {"reasoning_tokens": 3}, "total_tokens": 16}  # fmt: skip
-    wire = body(THOUGHT, message(said("Hi")), CALL, model="m", usage=usage)
+    wire = body(THOUGHT, message(assistant_message("Hi")), CALL, model="m", usage=usage)
 
     item = {"id": "msg_1", "status": "completed"}
-    kept = {"id": "fc_1", "status": "completed"}
+    item_fields = {"id": "fc_1", "status": "completed"}
     assert RESPONSES.read_reply(wire) == Reply(
         parts=(
             Reasoning("", ReasoningKind.ITEM, THOUGHT),
             Text("Hi", {"openai_responses": {"$item": item}}),
             ToolCall("call_1", "f", {"a": 1}, "openai_responses", '{"a":1}',
-                     extra={"openai_responses": kept}),
+                     extra={"openai_responses": item_fields}),
         ),
         stop=Stop.TOOL_CALLS,
         usage=Usage(9, 7, 3, 4),
@@ -76,7 +76,7 @@ def test_a_canonical_reply_is_read_whole() -> None:
 
 
 def test_a_question_is_written_with_flat_tools_and_items() -> None:
-    """The whole body, written out; the system text goes into the instructions."""
+    """The whole body, written out; the system text becomes the instructions."""
     history = (
         Turn(Role.SYSTEM, (Text("Be brief."),)),
         ASK,
@@ -103,7 +103,7 @@ def test_a_question_is_written_with_flat_tools_and_items() -> None:
 
 
 def test_a_string_input_is_a_question_of_the_user() -> None:
-    """The short form means the same as one message."""
+    """The short form equals one message."""
     call = RESPONSES.read_request({"model": "m", "input": "Hi"})
 
     assert call.turns == (ASK,)
@@ -111,10 +111,13 @@ def test_a_string_input_is_a_question_of_the_user() -> None:
 
 
 def test_the_items_of_one_model_turn_are_one_turn_and_so_are_its_results() -> None:
-    """Formats with messages refuse text and calls of one answer in two of them."""
+    """Message formats refuse text and calls of one answer in two messages."""
     outputs = [{"type": "function_call_output", "call_id": id_, "output": "x"} for id_ in "ab"]
     calls = [{**CALL, "call_id": id_} for id_ in "ab"]
-    wire: Any = {"model": "m", "input": [THOUGHT, message(said("Hi")), *calls, *outputs]}
+    wire: Any = {
+        "model": "m",
+        "input": [THOUGHT, message(assistant_message("Hi")), *calls, *outputs],
+    }
 
     turns = RESPONSES.read_request(wire).turns
 
@@ -136,7 +139,7 @@ def test_a_named_choice_is_written_flat_and_read_again() -> None:
 
 
 def test_z51_reasoning_items_go_back_whole_and_before_their_call() -> None:
-    """The API refuses a function_call without the reasoning item that it came with."""
+    """The API refuses a function_call without its reasoning item."""
     reply = RESPONSES.read_reply(body(THOUGHT, CALL))
     history = (ASK, reply.as_turn(), Turn(Role.TOOL, (ToolResult("call_1", "42"),)))
 
@@ -147,7 +150,7 @@ def test_z51_reasoning_items_go_back_whole_and_before_their_call() -> None:
 
 
 def test_z44_results_are_paired_on_call_id_even_if_ids_repeat() -> None:
-    """Calls that share an id are all kept, in order, and it is noted."""
+    """Calls with the same id are all kept, in order, and a deviation is noted."""
     reply = RESPONSES.read_reply(body(CALL, {**CALL, "id": "fc_2", "arguments": "{}"}))
 
     assert [(call.id, call.raw) for call in reply.calls] == [
@@ -158,7 +161,7 @@ def test_z44_results_are_paired_on_call_id_even_if_ids_repeat() -> None:
 
 
 def test_the_token_limit_cuts_the_last_call() -> None:
-    """A call that stands last is never executable, even if its JSON looks whole."""
+    """The last call is never executable, even if its JSON looks complete."""
     wire = body(CALL, CALL, status="incomplete",
                 incomplete_details={"reason": "max_output_tokens"})  # fmt: skip
 
@@ -170,7 +173,7 @@ def test_the_token_limit_cuts_the_last_call() -> None:
 
 
 def test_an_incomplete_call_is_never_executable() -> None:
-    """The item itself says that it was cut."""
+    """The item's own status says that it was cut."""
     reply = RESPONSES.read_reply(body({**CALL, "status": "incomplete"}))
 
     assert [broken.kind for broken in reply.broken] == [Breakage.TRUNCATED_CALL]
@@ -179,7 +182,7 @@ def test_an_incomplete_call_is_never_executable() -> None:
 @pytest.mark.parametrize(
     ("wire", "stop"),
     [
-        (body(message(said("Hi"))), Stop.END),
+        (body(message(assistant_message("Hi"))), Stop.END),
         (body(message({"type": "refusal", "refusal": "No."})), Stop.REFUSAL),
         (body(status="failed"), Stop.ERROR),
         (body(status="cancelled"), Stop.ERROR),
@@ -188,12 +191,12 @@ def test_an_incomplete_call_is_never_executable() -> None:
     ],
 )
 def test_every_status_has_its_stop(wire: Any, stop: Stop) -> None:
-    """The format has no finish_reason; the status and the items say it."""
+    """The format has no finish_reason; the status and the items decide."""
     assert RESPONSES.read_reply(wire).stop is stop
 
 
 def test_items_we_do_not_know_are_kept_whole() -> None:
-    """Custom calls and server tools go back as they came."""
+    """Custom calls and server tools are sent back unchanged."""
     custom: Any = {"type": "custom_tool_call", "call_id": "c", "name": "sh", "input": "ls"}
 
     assert RESPONSES.read_reply(body(custom)).parts == (Opaque("openai_responses", custom),)
@@ -204,7 +207,7 @@ def test_items_we_do_not_know_are_kept_whole() -> None:
     [([], "$"), ({}, "$.output"), (body(5), "$.output[0]"), ({"output": [{}] * 1025}, "$.output")],
 )
 def test_what_breaks_the_format_is_located(wire: Any, path: str) -> None:
-    """A reply that cannot be read is a WireError with the path."""
+    """An unreadable reply is a WireError with the path."""
     with pytest.raises(WireError) as caught:
         RESPONSES.read_reply(wire)
 
@@ -222,7 +225,7 @@ def test_what_breaks_the_format_is_located(wire: Any, path: str) -> None:
     ],
 )
 def test_a_request_that_cannot_be_read_is_located(wire: Any, path: str) -> None:
-    """A client gets the path of what is wrong."""
+    """The error has the path of the invalid field."""
     with pytest.raises(WireError) as caught:
         RESPONSES.read_request(wire)
 
@@ -230,7 +233,7 @@ def test_a_request_that_cannot_be_read_is_located(wire: Any, path: str) -> None:
 
 
 def test_a_broken_call_is_left_out_of_an_answer_and_named() -> None:
-    """No client may run what was cut."""
+    """A client must not run a cut call."""
     reply = Reply((BrokenCall("{", "cut", name="f", id="c1"), Text("Hi")), Stop.LENGTH)
 
     wire: Any = RESPONSES.write_reply(reply)
@@ -241,7 +244,7 @@ def test_a_broken_call_is_left_out_of_an_answer_and_named() -> None:
 
 
 def test_what_cannot_be_carried_is_named() -> None:
-    """One loss a thing, with its place."""
+    """One loss per item, with its path."""
     block: Any = {"type": "image", "source": {}}
     result = ToolResult("c1", "x", is_error=True, blocks=(block,), extra={"anthropic": {"a": 1}})
     turns = (
@@ -250,9 +253,9 @@ def test_what_cannot_be_carried_is_named() -> None:
         Turn(Role.USER, (Opaque("anthropic", block),)),
     )
 
-    found = RESPONSES.losses(ModelCall("m", turns))
+    losses = RESPONSES.losses(ModelCall("m", turns))
 
-    assert [(loss.kind, loss.path) for loss in found] == [
+    assert [(loss.kind, loss.path) for loss in losses] == [
         (LossKind.REASONING, "$.turns[0].parts[0]"),
         (LossKind.ERROR_FLAG, "$.turns[1].parts[0].is_error"),
         (LossKind.RESULT_BLOCKS, "$.turns[1].parts[0].blocks"),

@@ -52,12 +52,15 @@ def client(loopback: Loopback) -> Iterator[OpenAI]:
         yield sdk
 
 
-def check(said: Any) -> None:
-    thought, message, *calls = said.output
+def check(response: Any) -> None:
+    thought, message, *calls = response.output
     assert (thought.type, thought.encrypted_content) == ("reasoning", "gAAAA")
-    assert (message.type, said.output_text) == ("message", "Looking.")
+    assert (message.type, response.output_text) == ("message", "Looking.")
     assert [(call.call_id, call.name, call.arguments) for call in calls] == CALLS
-    assert (said.status, said.usage.output_tokens_details.reasoning_tokens) == ("completed", 3)
+    assert (response.status, response.usage.output_tokens_details.reasoning_tokens) == (
+        "completed",
+        3,
+    )
 
 
 def test_the_client_reads_a_whole_answer(loopback: Loopback, client: OpenAI) -> None:
@@ -68,15 +71,15 @@ def test_the_client_reads_a_whole_answer(loopback: Loopback, client: OpenAI) -> 
 
 
 def test_the_client_assembles_a_streamed_answer(loopback: Loopback, client: OpenAI) -> None:
-    """Its own accumulator follows every event and ends with the same response."""
+    """Its own accumulator reads every event and ends with the same response."""
     loopback.answer_stream(write_event_stream(RESPONSES, reply_events(REPLY)))
 
     with client.responses.stream(model="m", input="Hi") as stream:
         events = list(stream)
-        said = stream.get_final_response()
+        response = stream.get_final_response()
 
-    outputs: list[Any] = list(said.output)
-    check(said)
+    outputs: list[Any] = list(response.output)
+    check(response)
     assert [event.sequence_number for event in events] == list(range(len(events)))
     assert [event.delta for event in events if event.type == "response.output_text.delta"] == [
         "Looking."
@@ -86,7 +89,7 @@ def test_the_client_assembles_a_streamed_answer(loopback: Loopback, client: Open
 
 
 def test_a_failed_answer_is_seen_as_failed(loopback: Loopback, client: OpenAI) -> None:
-    """The last event says so; no completed response follows."""
+    """The last event reports the failure; no completed response follows."""
     broken = Reply((Text("Loo"),), Stop.ERROR, id="resp_1", model="m")
     loopback.answer_stream(write_event_stream(RESPONSES, reply_events(broken)))
 
@@ -99,10 +102,10 @@ def test_a_failed_answer_is_seen_as_failed(loopback: Loopback, client: OpenAI) -
 def test_what_the_client_sends_is_read_and_written_again(
     loopback: Loopback, client: OpenAI
 ) -> None:
-    """Items of an answer, returned as clients do with its results, both ways."""
+    """Items of an answer, returned by the client with results, in both directions."""
     loopback.answer_json(RESPONSES.write_reply(REPLY))
-    said = client.responses.create(model="m", input="Hi")
-    items: Any = [item.model_dump(exclude_none=True, by_alias=True) for item in said.output]
+    response = client.responses.create(model="m", input="Hi")
+    items: Any = [item.model_dump(exclude_none=True, by_alias=True) for item in response.output]
     results: Any = [
         {"type": "function_call_output", "call_id": "c1", "output": "42"},
         {"type": "function_call_output", "call_id": "c2", "output": "43"},
@@ -120,14 +123,14 @@ def test_what_the_client_sends_is_read_and_written_again(
         store=False,
         include=["reasoning.encrypted_content"],
     )  # fmt: skip
-    sent = loopback.last.body
+    body = loopback.last.body
 
-    call = RESPONSES.read_request(sent)
+    call = RESPONSES.read_request(body)
 
-    for item in sent["input"]:  # an empty list says nothing
+    for item in body["input"]:  # an empty list says nothing
         for part in item["content"] if isinstance(item.get("content"), list) else ():
             part.pop("annotations", None)
-    assert RESPONSES.write_request(call) == sent
+    assert RESPONSES.write_request(call) == body
     assert [turn.role for turn in call.turns] == [
         Role.SYSTEM, Role.USER, Role.ASSISTANT, Role.TOOL,
     ]  # fmt: skip

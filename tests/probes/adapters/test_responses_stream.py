@@ -12,13 +12,20 @@ from probes.adapters.openai_responses.adapter import OpenAIResponsesAdapter
 from probes.adapters.openai_responses.stream_writer import ResponsesStreamWriter
 from probes.messages import JSON, Breakage, Reasoning, ReasoningKind, Stop, Text, ToolCall
 from probes.streams.assembler import reply_events
-from tests.probes.adapters.openai_bodies import check, data, named, names, read, read_events
+from tests.probes.adapters.openai_bodies import (
+    check_events,
+    data,
+    deviation_names,
+    named_events,
+    read_events,
+    read_reply,
+)
 from tests.probes.adapters.test_openai_round_trip import (
     ARGUMENTS,
+    CONTENT,
     NAMES,
     NUMBERS,
     OBJECTS,
-    SAID,
     TEXTS,
     record,
 )
@@ -35,8 +42,8 @@ WHOLE: Any = {"id": "resp_1", "object": "response", "status": "completed", "mode
               "output": [THOUGHT, MESSAGE, CALL]}  # fmt: skip
 
 
-def event(kind: str, place: int | None = None, **fields: Any) -> dict[str, Any]:
-    at = {} if place is None else {"output_index": place}
+def event(kind: str, position: int | None = None, **fields: Any) -> dict[str, Any]:
+    at = {} if position is None else {"output_index": position}
     return {"type": f"response.{kind}", **at, **fields}
 
 
@@ -61,14 +68,16 @@ EVENTS = [
 
 
 def without(*kinds: str) -> bytes:
-    """The canonical stream without some of its events, numbered anew."""
-    return named(item for item in EVENTS if item["type"].removeprefix("response.") not in kinds)
+    """The canonical stream without some of its events, renumbered."""
+    return named_events(
+        item for item in EVENTS if item["type"].removeprefix("response.") not in kinds
+    )
 
 
 @pytest.mark.parametrize("size", [1, 7, 0])
 def test_a_stream_says_the_same_as_the_whole_answer(size: int) -> None:
-    """Ids, parts, stop and model; no deviation, and no [DONE] is missed."""
-    assert read(RESPONSES, named(EVENTS), size) == RESPONSES.read_reply(WHOLE)
+    """Ids, parts, stop and model; no deviation, and no [DONE] is expected."""
+    assert read_reply(RESPONSES, named_events(EVENTS), size) == RESPONSES.read_reply(WHOLE)
 
 
 @pytest.mark.parametrize(
@@ -83,82 +92,87 @@ def test_a_stream_says_the_same_as_the_whole_answer(size: int) -> None:
     ],
 )
 def test_events_that_are_missing_are_made_up_for(missing: tuple[str, ...]) -> None:
-    """Deltas are for liveness; the finished item or the last event says what counts."""
-    assert read(RESPONSES, without(*missing)).parts == RESPONSES.read_reply(WHOLE).parts
+    """Deltas are for progress only; the finished item or the last event counts."""
+    assert read_reply(RESPONSES, without(*missing)).parts == RESPONSES.read_reply(WHOLE).parts
 
 
 def test_an_answer_is_put_together_from_deltas_where_nothing_else_says_it() -> None:
-    """Neither finished items nor an output in the last event."""
+    """Without finished items and without an output in the last event."""
     events = [item for item in EVENTS if item["type"] != "response.output_item.done"]
     events[-1] = event("completed", response={**WHOLE, "output": []})
 
-    reply = read(RESPONSES, named(events))
+    reply = read_reply(RESPONSES, named_events(events))
 
     assert [(call.id, call.input) for call in reply.calls] == [("call_1", {"a": 1})]
     assert (reply.text, reply.reasoning, reply.stop) == ("Hi", "Hm.", Stop.TOOL_CALLS)
-    assert "item_not_finished" in names(reply)
+    assert "item_not_finished" in deviation_names(reply)
 
 
 def test_arguments_are_put_together_from_deltas_alone() -> None:
-    """Neither their end nor a finished item nor an output in the last event."""
+    """Without their end, a finished item, or an output in the last event."""
     kinds = ("output_item.done", "function_call_arguments.done", "completed")
     events = [item for item in EVENTS if item["type"].removeprefix("response.") not in kinds]
 
-    reply = read(RESPONSES, named([*events, event("completed", response={"status": "completed"})]))
+    reply = read_reply(
+        RESPONSES, named_events([*events, event("completed", response={"status": "completed"})])
+    )
 
     assert [call.raw for call in reply.calls] == ['{"a":1}']
 
 
 def test_a_call_that_may_have_lost_a_piece_is_no_call() -> None:
-    """An event that cannot be read may have been the middle of its arguments."""
-    head, first = named(EVENTS[:1]), named([*EVENTS[10:11], {**EVENTS[11], "delta": '{"a":'}])
-    rest = named([{**EVENTS[12], "delta": "1}"}, event("completed", response={})])
+    """An unreadable event may have been part of its arguments."""
+    head, first = (
+        named_events(EVENTS[:1]),
+        named_events([*EVENTS[10:11], {**EVENTS[11], "delta": '{"a":'}]),
+    )
+    rest = named_events([{**EVENTS[12], "delta": "1}"}, event("completed", response={})])
 
-    reply = read(RESPONSES, head + first + b"data: {oops\n\n" + rest)
+    reply = read_reply(RESPONSES, head + first + b"data: {oops\n\n" + rest)
 
     assert reply.calls == ()
     assert [broken.kind for broken in reply.broken] == [Breakage.TRUNCATED_CALL]
 
 
 def test_an_event_name_and_a_type_say_the_same() -> None:
-    """A relay that drops `event:` lines is read by the type in the data."""
+    """If a relay drops `event:` lines, the type in the data decides."""
     wire = b"".join(data(item) for item in EVENTS)
 
-    assert read(RESPONSES, wire).parts == RESPONSES.read_reply(WHOLE).parts
+    assert read_reply(RESPONSES, wire).parts == RESPONSES.read_reply(WHOLE).parts
 
 
 def test_z23_the_finished_arguments_win_over_the_deltas() -> None:
     """Deltas that lost a piece do no harm."""
     events = [item for item in EVENTS if item.get("delta") != ":1}"]
 
-    assert [call.raw for call in read(RESPONSES, named(events)).calls] == ['{"a":1}']
+    assert [call.raw for call in read_reply(RESPONSES, named_events(events)).calls] == ['{"a":1}']
 
 
 def test_z23_arguments_that_are_told_at_their_end_win_where_no_item_is_finished() -> None:
-    """A stream that broke off after `arguments.done` still has the whole call."""
+    """A stream that breaks off after `arguments.done` still has the whole call."""
     events = [item for item in EVENTS[:14] if item.get("delta") != ":1}"]
 
-    assert [call.raw for call in read(RESPONSES, named(events)).calls] == ['{"a":1}']
+    assert [call.raw for call in read_reply(RESPONSES, named_events(events)).calls] == ['{"a":1}']
 
 
 @pytest.mark.parametrize("last", range(10, 15))
 def test_z16_a_stream_that_breaks_off_is_an_error(last: int) -> None:
-    """A call counts only if its arguments are whole."""
-    reply = read(RESPONSES, named(EVENTS[:last]))
+    """A call counts only if its arguments are complete."""
+    reply = read_reply(RESPONSES, named_events(EVENTS[:last]))
 
     whole = last > 12
     assert reply.stop is Stop.ERROR
-    assert "broken_off" in names(reply)
+    assert "broken_off" in deviation_names(reply)
     assert [call.input for call in reply.calls] == ([{"a": 1}] if whole else [])
 
 
 def test_the_token_limit_cuts_a_call_that_stands_last() -> None:
-    """Streamed as whole; the call had already been finished when the limit was told."""
+    """As in the unstreamed answer, although the call was finished before the limit."""
     whole: Any = {**WHOLE, "status": "incomplete",
                   "incomplete_details": {"reason": "max_output_tokens"}}  # fmt: skip
-    wire = named([*EVENTS[:-1], event("incomplete", response=whole)])
+    wire = named_events([*EVENTS[:-1], event("incomplete", response=whole)])
 
-    reply = read(RESPONSES, wire)
+    reply = read_reply(RESPONSES, wire)
 
     assert reply == RESPONSES.read_reply(whole)
     assert [broken.kind for broken in reply.broken] == [Breakage.TRUNCATED_CALL]
@@ -172,19 +186,19 @@ def test_the_token_limit_cuts_a_call_that_stands_last() -> None:
     ],
 )
 def test_an_error_in_the_stream_ends_the_answer(ending: dict[str, Any]) -> None:
-    """What it says is kept."""
-    reply = read(RESPONSES, named([*EVENTS[:8], ending]))
+    """The error is kept."""
+    reply = read_reply(RESPONSES, named_events([*EVENTS[:8], ending]))
 
-    kept: Any = reply.extra["openai_responses"]
+    extra: Any = reply.extra["openai_responses"]
     assert reply.stop is Stop.ERROR
-    assert kept["$error"]["message"] == "gone"
+    assert extra["$error"]["message"] == "gone"
 
 
 def test_an_unknown_event_is_reported_and_a_gap_in_the_numbers_is() -> None:
-    """Nothing is dropped in silence."""
+    """No event is dropped silently."""
     strange = {"type": "response.telepathy", "sequence_number": 99}
 
-    reply = read(RESPONSES, named([*EVENTS[:1], strange, *EVENTS[1:]]))
+    reply = read_reply(RESPONSES, named_events([*EVENTS[:1], strange, *EVENTS[1:]]))
 
     assert [(note.name, note.path) for note in reply.deviations] == [
         ("sequence_number", "$.sequence_number"),
@@ -194,14 +208,14 @@ def test_an_unknown_event_is_reported_and_a_gap_in_the_numbers_is() -> None:
 
 def test_an_answer_that_was_not_streamed_is_read_all_the_same() -> None:
     """An endpoint that ignores `stream` sends one JSON body."""
-    reply = read(RESPONSES, json.dumps(WHOLE, indent=1).encode(), 9)
+    reply = read_reply(RESPONSES, json.dumps(WHOLE, indent=1).encode(), 9)
 
     assert reply.parts == RESPONSES.read_reply(WHOLE).parts
-    assert names(reply) == ["not_streamed"]
+    assert deviation_names(reply) == ["not_streamed"]
 
 
 def test_a_written_stream_has_one_id_from_beginning_to_end() -> None:
-    """Clients refuse a response that changes its id; without one given, one is made."""
+    """Clients reject a response whose id changes; without an id one is minted."""
     wire = b"".join(
         write_event_stream(RESPONSES, reply_events(RESPONSES.read_reply(WHOLE)))
     ).decode()
@@ -225,8 +239,8 @@ def test_what_is_held_back_never_goes_out() -> None:
 
 
 TEXT = st.builds(lambda text, more: {"type": "output_text", "text": text, "annotations": more},
-                 SAID, st.just([]) | st.lists(OBJECTS, min_size=1, max_size=2))  # fmt: skip
-REFUSAL = SAID.map(lambda text: {"type": "refusal", "refusal": text})
+                 CONTENT, st.just([]) | st.lists(OBJECTS, min_size=1, max_size=2))  # fmt: skip
+REFUSAL = CONTENT.map(lambda text: {"type": "refusal", "refusal": text})
 IDS = st.uuids().map(lambda id_: id_.hex)
 STATUS = st.just("completed")
 OUT_MESSAGE = record(
@@ -240,7 +254,7 @@ OUT_CALL = record(
 OUT_THOUGHT = record(
     {"type": st.just("reasoning"), "id": IDS,
      "summary": st.lists(TEXTS.map(lambda text: {"type": "summary_text", "text": text}))},
-    encrypted_content=SAID,
+    encrypted_content=CONTENT,
 )  # fmt: skip
 OUT_OTHER = record({"type": st.just("custom_tool_call"), "id": IDS, "input": TEXTS})
 OUTPUT = st.lists(OUT_MESSAGE | OUT_CALL | OUT_THOUGHT | OUT_OTHER, max_size=4)
@@ -262,7 +276,7 @@ IN_RESULT = record(
 )  # fmt: skip
 IN_SAID = record({"type": st.just("message"), "role": st.just("assistant"), "content": TEXTS})
 IN_OTHER = st.just({"type": "custom_tool_call_output", "call_id": "c", "output": "x"})
-TOOL = record({"type": st.just("function"), "name": NAMES}, description=SAID, parameters=OBJECTS,
+TOOL = record({"type": st.just("function"), "name": NAMES}, description=CONTENT, parameters=OBJECTS,
               strict=st.booleans())  # fmt: skip
 REQUEST = record(
     {"model": NAMES,
@@ -279,7 +293,7 @@ REQUEST = record(
 
 @given(REQUEST)
 def test_a_request_is_written_as_it_was_read(body: JSON) -> None:
-    """Nothing is lost on the way, unknown fields of every level included."""
+    """Nothing is lost, unknown fields of every level included."""
     call = RESPONSES.read_request(body)
 
     assert RESPONSES.write_request(call) == body
@@ -288,7 +302,7 @@ def test_a_request_is_written_as_it_was_read(body: JSON) -> None:
 
 @given(REPLY)
 def test_a_reply_is_written_as_it_was_read(body: JSON) -> None:
-    """The client sees what the endpoint sent."""
+    """The client gets what the endpoint sent."""
     reply = RESPONSES.read_reply(body)
 
     assert RESPONSES.write_reply(reply) == body
@@ -297,15 +311,15 @@ def test_a_reply_is_written_as_it_was_read(body: JSON) -> None:
 
 @given(REPLY, st.integers(1, 60))
 def test_a_reply_streamed_is_the_reply_read_whole(body: JSON, size: int) -> None:
-    """Whole, to values, to a stream, to values, to a stream again: equal, whatever the cut."""
+    """Whole, to values, to a stream, to values, to a stream again: equal, however it is cut."""
     reply = RESPONSES.read_reply(body)
     writer, second = (ResponsesStreamWriter(reply.id, reply.model or "") for _ in range(2))
 
     events = read_events(RESPONSES, b"".join(map(writer.write, reply_events(reply))), size)
-    again = read(RESPONSES, b"".join(map(second.write, events)))
+    rewritten = read_reply(RESPONSES, b"".join(map(second.write, events)))
 
-    assert check(events) == reply
-    assert again == reply
+    assert check_events(events) == reply
+    assert rewritten == reply
 
 
 FIELDS = st.sampled_from(
@@ -324,14 +338,14 @@ HOSTILE = st.builds(lambda kind, more: {**more, "type": kind}, KINDS,
 
 @given(st.lists(st.builds(data, HOSTILE | VALUES) | st.binary(max_size=20), max_size=8))
 def test_any_stream_ends_in_one_reply(pieces: list[bytes]) -> None:
-    """No bytes and no JSON make the reader fail, and the events keep their promises."""
+    """No input makes the reader fail, and the events fulfil their promises."""
     wire = b"".join(pieces)
 
-    assert read(RESPONSES, wire, 5) == read(RESPONSES, wire)
+    assert read_reply(RESPONSES, wire, 5) == read_reply(RESPONSES, wire)
 
 
 def test_parts_are_those_of_the_items() -> None:
-    """Written out once, so that the other tests compare with something known."""
+    """Written out once, as the fixed reference of the other tests."""
     thought, text, call = RESPONSES.read_reply(WHOLE).parts
 
     assert thought == Reasoning("Hm.", ReasoningKind.ITEM, THOUGHT)

@@ -11,7 +11,7 @@ from probes.events import Event, PartEnded, ReplyEnded
 from probes.messages import Reply
 
 texts = st.text(st.characters(codec="utf-8"), max_size=20)
-words = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
+short_texts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=20)
 names = st.from_regex(r"[a-z][a-z_]{0,8}", fullmatch=True)
 ids = st.from_regex(r"[a-z]{3}_[A-Za-z0-9]{1,8}", fullmatch=True)
 values: st.SearchStrategy[Any] = st.recursive(
@@ -24,7 +24,7 @@ schemas = st.fixed_dictionaries(
     {"type": st.just("object"), "properties": st.dictionaries(names, objects, max_size=2)}
 )
 counts = st.integers(0, 10**6)
-# Fields that no format has: they must come back where they stood.
+# Fields that no format has: they must be written back at the same place.
 unknown = st.dictionaries(
     st.from_regex(r"x_[a-z]{1,5}", fullmatch=True),
     values.filter(lambda value: value is not None),
@@ -33,13 +33,13 @@ unknown = st.dictionaries(
 
 
 def fields(required: dict[str, Any], optional: dict[str, Any] | None = None) -> Any:
-    """An object with some known fields and, at times, some that nobody knows."""
+    """An object with some known fields and sometimes unknown ones."""
     known = st.fixed_dictionaries(required, optional=optional or {})
     return st.builds(lambda body, more: {**more, **body}, known, unknown)
 
 
-def read(adapter: Adapter, data: bytes, size: int | None = None) -> list[Event]:
-    """All events of a stream that arrives in pieces of a size."""
+def read_events(adapter: Adapter, data: bytes, size: int | None = None) -> list[Event]:
+    """All events of a stream that arrives in pieces of this size."""
     reader = adapter.read_stream()
     step = size or max(len(data), 1)
     events: list[Event] = []
@@ -48,8 +48,8 @@ def read(adapter: Adapter, data: bytes, size: int | None = None) -> list[Event]:
     return events + reader.close()
 
 
-def reply_of(events: list[Event]) -> Reply:
-    """The reply that a run of events ends with; every part of it was ended as it stands there."""
+def final_reply(events: list[Event]) -> Reply:
+    """The reply at the end of some events; each of its parts was ended with that value."""
     last = events[-1]
     assert isinstance(last, ReplyEnded)
     assert sum(isinstance(event, ReplyEnded) for event in events) == 1
@@ -59,8 +59,8 @@ def reply_of(events: list[Event]) -> Reply:
 
 
 def read_stream(adapter: Adapter, data: bytes, size: int | None = None) -> Reply:
-    return reply_of(read(adapter, data, size))
+    return final_reply(read_events(adapter, data, size))
 
 
-def names_of(reply: Reply) -> list[str]:
+def deviation_names(reply: Reply) -> list[str]:
     return [deviation.name for deviation in reply.deviations]

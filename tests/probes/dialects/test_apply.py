@@ -47,13 +47,13 @@ def choice_sent(dialect: Dialect, choice: ToolChoice, **options: JSON) -> ToolCh
     return apply_dialect(question(tool_choice=choice, options=options), dialect).call.tool_choice
 
 
-def kinds(asked: ModelCall, dialect: Dialect) -> list[ChangeKind]:
-    return [change.kind for change in apply_dialect(asked, dialect).changes]
+def kinds(call: ModelCall, dialect: Dialect) -> list[ChangeKind]:
+    return [change.kind for change in apply_dialect(call, dialect).changes]
 
 
 @pytest.mark.parametrize("choice", [REQUIRED, NAMED_F])
 def test_z07_deepseek_gets_no_forced_choice_while_it_thinks(choice: ToolChoice) -> None:
-    """It thinks unless told not to; with thinking off every choice passes."""
+    """It thinks by default; with thinking off every choice is sent."""
     assert choice_sent(DEEPSEEK, choice) is None
     assert choice_sent(DEEPSEEK, choice, thinking={"type": "disabled"}) == choice
     assert kinds(question(tool_choice=choice), DEEPSEEK) == [ChangeKind.TOOL_CHOICE_DROPPED]
@@ -67,7 +67,7 @@ def test_z07_auto_is_left_out_in_thinking_and_none_is_kept() -> None:
 
 @pytest.mark.parametrize("choice", [REQUIRED, NAMED_F])
 def test_z09_kimi_gets_no_forced_choice_while_it_thinks(choice: ToolChoice) -> None:
-    """It would answer 400, which users saw as an empty turn."""
+    """It would answer 400, which appears as an empty turn."""
     assert choice_sent(KIMI, choice) is None
     assert choice_sent(KIMI, choice, thinking={"type": "disabled"}) == choice
     assert choice_sent(KIMI, AUTO) == AUTO
@@ -94,7 +94,7 @@ def test_z67_a_forced_choice_never_meets_thinking_at_anthropic() -> None:
 
 @pytest.mark.parametrize("thinking", [None, {"type": "adaptive"}, {"type": "disabled"}])
 def test_z62_a_model_that_always_thinks_is_never_forced(thinking: JSON) -> None:
-    """After the swap a forced choice is a 400, whatever the request says about thinking."""
+    """A forced choice is a 400, whatever the request says about thinking."""
     options = {} if thinking is None else {"thinking": thinking}
 
     assert choice_sent(ANTHROPIC_BOUND, REQUIRED, **options) is None
@@ -116,10 +116,10 @@ def test_glm_takes_auto_only_and_is_not_offered_tools_it_may_not_call() -> None:
 
 
 def test_the_clients_own_fields_say_whether_the_model_thinks() -> None:
-    """A client's request keeps them under its format's name."""
-    said: JSON = {"thinking": {"type": "disabled", "more": 1}}
+    """A client's fields are kept under the name of its format."""
+    fields: JSON = {"thinking": {"type": "disabled", "more": 1}}
 
-    assert not is_thinking(question(extra={"openai": said}), DEEPSEEK)
+    assert not is_thinking(question(extra={"openai": fields}), DEEPSEEK)
     assert is_thinking(question(), DEEPSEEK)
     assert not is_thinking(question(), PLAIN)
     assert is_thinking(question(), override_dialect(PLAIN, {"thinking": {"off": None}}))
@@ -127,7 +127,7 @@ def test_the_clients_own_fields_say_whether_the_model_thinks() -> None:
 
 
 def test_thinking_is_switched_where_it_can_be() -> None:
-    """And where it cannot, that is said."""
+    """If it cannot be switched, that is reported."""
     off = apply_dialect(question(tool_choice=REQUIRED), DEEPSEEK, thinking=False)
     stuck = apply_dialect(question(), MINIMAX, thinking=False)
     on = apply_dialect(question(), MINIMAX, thinking=True)
@@ -142,7 +142,7 @@ def test_thinking_is_switched_where_it_can_be() -> None:
 def test_z39_a_tool_without_parameters_is_sent_with_an_empty_schema(
     schema: dict[str, JSON] | None,
 ) -> None:
-    """MiniMax answers 2013 to a tool whose parameters are left out."""
+    """MiniMax answers 2013 to a tool without parameters."""
     applied = apply_dialect(question(tools=(ToolSpec("f", "", schema),)), MINIMAX)
 
     assert applied.call.tools[0].schema == {"type": "object", "properties": {}}
@@ -154,10 +154,10 @@ def test_z39_a_tool_without_parameters_is_sent_with_an_empty_schema(
 
 
 def test_z38_a_call_without_argument_text_is_sent_with_an_empty_object() -> None:
-    """An empty string is no JSON, and the vendor refuses the whole history for it."""
-    made = replace(call(), raw="")
+    """An empty string is not JSON, and the vendor refuses the whole history."""
+    empty_call = replace(call(), raw="")
 
-    applied = apply_dialect(question(ASK, answer(made), tool(result())), MINIMAX)
+    applied = apply_dialect(question(ASK, answer(empty_call), tool(result())), MINIMAX)
 
     assert applied.call.turns[1].calls[0].raw == "{}"
     assert [change.kind for change in applied.changes] == [ChangeKind.ARGUMENTS_FILLED]
@@ -177,27 +177,27 @@ def test_z56_the_developer_role_becomes_system() -> None:
 
 
 def test_z57_tools_that_are_no_functions_are_dropped() -> None:
-    """Most vendors know the type function only."""
+    """Most vendors only support the type function."""
     other: JSON = [{"at": 0, "tool": {"type": "namespace"}}]
-    asked = question(extra={"openai": {"$tools": other, "seed": 1}})
+    call = question(extra={"openai": {"$tools": other, "seed": 1}})
 
-    applied = apply_dialect(asked, DEEPSEEK)
+    applied = apply_dialect(call, DEEPSEEK)
 
     assert applied.call.extra == {"openai": {"seed": 1}}
     assert [change.kind for change in applied.changes] == [ChangeKind.TOOL_DROPPED]
-    assert apply_dialect(asked, OPENAI).call.extra == asked.extra
+    assert apply_dialect(call, OPENAI).call.extra == call.extra
 
 
 def test_z57_tools_that_anthropic_runs_are_dropped_at_its_imitations() -> None:
-    """They know the format, not its server tools; Anthropic itself keeps them."""
+    """Compatible vendors lack its server tools; Anthropic itself keeps them."""
     server: JSON = {"0": {"type": "web_search_20260318", "name": "web_search"}}
-    asked = question(extra={"anthropic": {"tools": server, "top_k": 1}})
+    call = question(extra={"anthropic": {"tools": server, "top_k": 1}})
 
-    applied = apply_dialect(asked, DEEPSEEK_ANTHROPIC)
+    applied = apply_dialect(call, DEEPSEEK_ANTHROPIC)
 
     assert applied.call.extra == {"anthropic": {"top_k": 1}}
     assert [change.kind for change in applied.changes] == [ChangeKind.TOOL_DROPPED]
-    assert apply_dialect(asked, ANTHROPIC).call.extra == asked.extra
+    assert apply_dialect(call, ANTHROPIC).call.extra == call.extra
 
 
 def test_z59_an_effort_is_sent_in_the_vendors_words() -> None:
@@ -210,26 +210,26 @@ def test_z59_an_effort_is_sent_in_the_vendors_words() -> None:
 
 
 def test_z59_an_effort_that_a_client_asked_for_is_mapped_too() -> None:
-    """A client's request keeps the field under its format's name, and it would be sent as it is."""
-    asked = question(extra={"openai": {"reasoning_effort": "xhigh", "seed": 1}})
+    """The client's field is kept under its format and would be sent unchanged."""
+    call = question(extra={"openai": {"reasoning_effort": "xhigh", "seed": 1}})
 
-    applied = apply_dialect(asked, DEEPSEEK)
+    applied = apply_dialect(call, DEEPSEEK)
 
     assert applied.call.extra == {"openai": {"seed": 1, "reasoning_effort": "high"}}
     assert [change.path for change in applied.changes] == ["$.extra.openai.reasoning_effort"]
 
 
 def test_z64_an_effort_that_would_be_misunderstood_is_left_out() -> None:
-    """GLM takes none for the deepest thinking."""
+    """GLM reads none as the deepest thinking."""
     assert apply_dialect(question(options={"reasoning_effort": "none"}), GLM).call.options == {}
 
 
 def test_z61_tools_on_chat_completions_go_with_effort_none() -> None:
-    """Models that reason by default refuse tools there; what the operator set wins."""
+    """Models that reason by default refuse tools there; the operator's setting wins."""
     chosen = question(options={"reasoning_effort": "low"})
 
-    def effort(asked: ModelCall, dialect: Dialect) -> JSON:
-        return apply_dialect(asked, dialect).call.options.get("reasoning_effort")
+    def effort(call: ModelCall, dialect: Dialect) -> JSON:
+        return apply_dialect(call, dialect).call.options.get("reasoning_effort")
 
     assert effort(question(), OPENAI_REASONING) == "none"
     assert effort(chosen, OPENAI_REASONING) == "low"
@@ -238,7 +238,7 @@ def test_z61_tools_on_chat_completions_go_with_effort_none() -> None:
 
 
 def test_z63_preserved_thinking_is_asked_for() -> None:
-    """The template drops the reasoning of older turns unless told to keep it."""
+    """The template drops the reasoning of older turns by default."""
     assert apply_dialect(question(), QWEN_PRESERVED).call.options == {
         "chat_template_kwargs": {"preserve_thinking": True}
     }
@@ -249,15 +249,15 @@ def test_z63_preserved_thinking_is_asked_for() -> None:
 
 
 def test_z65_the_assistant_speaks_between_a_result_and_the_user() -> None:
-    """Mistral refuses a user right after a tool, code 3230."""
-    asked = question(ASK, answer(call()), tool(result()), NEXT)
+    """Mistral refuses a user turn right after a tool turn, code 3230."""
+    model_call = question(ASK, answer(call()), tool(result()), NEXT)
 
-    applied = apply_dialect(asked, MISTRAL)
+    applied = apply_dialect(model_call, MISTRAL)
 
-    assert applied.call.turns == (*asked.turns[:3], answer(Text("Done.")), NEXT)
+    assert applied.call.turns == (*model_call.turns[:3], answer(Text("Done.")), NEXT)
     assert [change.kind for change in applied.changes] == [ChangeKind.BRIDGE_INSERTED]
     assert apply_dialect(question(ASK, answer(call()), tool(result())), MISTRAL).changes == ()
-    assert apply_dialect(asked, DEEPSEEK).call.turns == asked.turns
+    assert apply_dialect(model_call, DEEPSEEK).call.turns == model_call.turns
 
 
 def test_z65_results_and_words_of_one_user_turn_are_parted_by_the_bridge() -> None:
@@ -274,8 +274,8 @@ def test_z65_results_and_words_of_one_user_turn_are_parted_by_the_bridge() -> No
 
 
 def test_z65_nothing_stands_between_results_or_before_the_assistants_own_word() -> None:
-    """The bridge is for the user only: a second result or an answer needs none."""
-    asked = question(
+    """The bridge is only for user turns: a second result or an answer needs none."""
+    model_call = question(
         ASK,
         answer(call("a"), call("b")),
         tool(result("a")),
@@ -284,16 +284,16 @@ def test_z65_nothing_stands_between_results_or_before_the_assistants_own_word() 
         NEXT,
     )
 
-    assert apply_dialect(asked, MISTRAL).call.turns == asked.turns
+    assert apply_dialect(model_call, MISTRAL).call.turns == model_call.turns
 
 
 def test_ollama_gets_results_in_the_order_of_the_calls() -> None:
     """Older builds pair by order and not by id."""
-    asked = question(
+    model_call = question(
         ASK, answer(call("a"), call("b")), tool(result("b", "2")), tool(result("a", "1"))
     )
 
-    applied = apply_dialect(asked, OLLAMA)
+    applied = apply_dialect(model_call, OLLAMA)
 
     assert applied.call.turns[2:] == (tool(result("a", "1")), tool(result("b", "2")))
     assert [change.kind for change in applied.changes] == [ChangeKind.RESULTS_REORDERED]
@@ -302,35 +302,35 @@ def test_ollama_gets_results_in_the_order_of_the_calls() -> None:
 def test_switches_that_a_vendor_does_not_have_are_dropped() -> None:
     """No parallel switch, no strict flag, no tool_choice at Ollama."""
     strict = ToolSpec("f", "", {"type": "object"}, strict=True)
-    asked = question(tools=(strict,), parallel=False, tool_choice=AUTO)
+    call = question(tools=(strict,), parallel=False, tool_choice=AUTO)
 
-    applied = apply_dialect(asked, OLLAMA)
+    applied = apply_dialect(call, OLLAMA)
 
     assert applied.call.parallel is None
     assert applied.call.tool_choice is None
     assert applied.call.tools[0].strict is None
     assert len(applied.changes) == 3
-    assert apply_dialect(asked, OPENAI).call == asked
+    assert apply_dialect(call, OPENAI).call == call
 
 
 def test_strict_at_deepseek_needs_the_beta_url() -> None:
-    """Whoever uses that URL says so by an override."""
-    asked = question(tools=(ToolSpec("f", "", {"type": "object"}, strict=True),))
+    """An override declares that this URL is used."""
+    call = question(tools=(ToolSpec("f", "", {"type": "object"}, strict=True),))
 
-    assert apply_dialect(asked, DEEPSEEK).call.tools[0].strict is None
+    assert apply_dialect(call, DEEPSEEK).call.tools[0].strict is None
     assert (
-        apply_dialect(asked, override_dialect(DEEPSEEK, {"strict": "tool"})).call.tools[0].strict
+        apply_dialect(call, override_dialect(DEEPSEEK, {"strict": "tool"})).call.tools[0].strict
         is True
     )
 
 
 def test_glm_streams_calls_when_asked_to() -> None:
-    """Only in streams with tools, and not against the operator."""
+    """Only in streams with tools, and not against the operator's setting."""
     assert apply_dialect(question(stream=True), GLM).call.options == {"tool_stream": True}
     assert apply_dialect(question(stream=True, tools=()), GLM).call.options == {}
     assert apply_dialect(question(), GLM).call.options == {}
-    kept: dict[str, JSON] = {"tool_stream": False}
-    assert apply_dialect(question(stream=True, options=kept), GLM).call.options == kept
+    options: dict[str, JSON] = {"tool_stream": False}
+    assert apply_dialect(question(stream=True, options=options), GLM).call.options == options
 
 
 choices = st.sampled_from([None, AUTO, NONE, REQUIRED, NAMED_F])
@@ -340,8 +340,8 @@ choices = st.sampled_from([None, AUTO, NONE, REQUIRED, NAMED_F])
 def test_applying_twice_changes_nothing_more(
     name: str, choice: ToolChoice | None, stream: bool, parallel: bool | None
 ) -> None:
-    """What a vendor takes is left as it is; what changed was reported."""
-    asked = question(
+    """The result is already in the vendor's form, and all changes were reported."""
+    model_call = question(
         ASK,
         answer(call("a"), call("b")),
         tool(result("b"), result("a")),
@@ -351,8 +351,8 @@ def test_applying_twice_changes_nothing_more(
         parallel=parallel,
     )
 
-    once = apply_dialect(asked, NAMED[name])
-    again = apply_dialect(once.call, NAMED[name])
+    once = apply_dialect(model_call, NAMED[name])
+    twice = apply_dialect(once.call, NAMED[name])
 
-    assert again == type(again)(once.call, ())
-    assert (once.call == asked) == (not once.changes)
+    assert twice == type(twice)(once.call, ())
+    assert (once.call == model_call) == (not once.changes)

@@ -20,7 +20,7 @@ from probes.target import Provider
 
 
 def test_every_provider_has_a_dialect() -> None:
-    """The registry is complete, and every dialect can be chosen by name."""
+    """The registry is complete, and every dialect can be selected by name."""
     assert set(DIALECTS) == set(Provider)
     for provider, dialect in DIALECTS.items():
         assert dialect.name == str(provider)
@@ -29,7 +29,7 @@ def test_every_provider_has_a_dialect() -> None:
 
 @pytest.mark.parametrize("dialect", NAMED.values(), ids=NAMED.keys())
 def test_a_dialect_refers_to_what_exists(dialect: Dialect) -> None:
-    """An id rule by its name, a field where a block becomes one, notes with their source."""
+    """A known id rule, a field if blocks become fields, notes with their source."""
     assert dialect.id_rule in RULES
     assert dialect.reasoning_field is not None or not dialect.block_to_field
     assert ReasoningKind.FIELD in dialect.carries or not dialect.block_to_field
@@ -37,7 +37,7 @@ def test_a_dialect_refers_to_what_exists(dialect: Dialect) -> None:
 
 
 def test_a_name_that_no_dialect_has_is_refused() -> None:
-    """A typing error must not become the plain dialect."""
+    """A typo must not select the plain dialect."""
     with pytest.raises(TargetError, match="no dialect 'deepsek'"):
         dialect_named("deepsek")
 
@@ -62,7 +62,7 @@ def test_a_name_that_no_dialect_has_is_refused() -> None:
     ],
 )
 def test_replay_rules_start_from_what_the_vendors_say(name: str, rule: ReplayRule) -> None:
-    """The guess that holds until something was measured."""
+    """The assumed rule until one is measured."""
     assert NAMED[name].replay is rule
 
 
@@ -79,12 +79,12 @@ def test_replay_rules_start_from_what_the_vendors_say(name: str, rule: ReplayRul
     ],
 )
 def test_what_was_measured_wins_over_the_guess(measured: dict[str, str], rule: ReplayRule) -> None:
-    """What is not known changes nothing."""
+    """Unknown values change nothing."""
     assert override_dialect(DEEPSEEK, measured).replay is rule
 
 
 def test_a_measured_tool_choice_holds_with_and_without_thinking() -> None:
-    """The probe asked under the endpoint's own settings."""
+    """The probe ran under the endpoint's own settings."""
     measured = override_dialect(
         DEEPSEEK, {"tool_choice": ["auto", "required"], "schema_level": "none"}
     )
@@ -118,6 +118,6 @@ def test_fields_of_a_dialect_can_be_set_by_their_names() -> None:
     "measured", [{"replay": "sometimes"}, {"strict": 3}, {"carries": 1}, {"thinking": [1]}]
 )
 def test_a_value_that_a_field_cannot_have_is_refused(measured: dict[str, object]) -> None:
-    """With the field's name."""
+    """The error names the field."""
     with pytest.raises(TargetError, match=next(iter(measured))):
         override_dialect(DEEPSEEK, measured)

@@ -1,4 +1,4 @@
-"""What the vendors' own clients say a request may look like."""
+"""The request shapes that the vendors' own clients allow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from openai.types.responses import ResponseInputItemParam
 from pydantic import TypeAdapter
 
 with warnings.catch_warnings():
-    # The SDK's source has an invalid escape, of which Python warns while it compiles it.
+    # The SDK's source has an invalid escape, for which Python warns when it compiles it.
     warnings.simplefilter("ignore")
     from google.genai import types as genai
 
@@ -25,7 +25,7 @@ TOOLS: TypeAdapter[Any] = TypeAdapter(list[ToolParam])
 
 
 def accept(format_: str, body: dict[str, Any]) -> None:
-    """Raise where the official client of a format would not know a part of this request."""
+    """Raise if the official client of a format does not know a part of this request."""
     _JUDGES[format_](body)
 
 
@@ -48,7 +48,7 @@ def _judge_gemini(body: dict[str, Any]) -> None:
 
 
 def _check(shape: TypeAdapter[Any], value: Any) -> None:
-    # Dumping walks into the iterables that validation leaves lazy.
+    # Dumping iterates over what validation leaves lazy.
     shape.dump_python(shape.validate_python(value), warnings=False)
 
 

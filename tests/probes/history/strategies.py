@@ -1,4 +1,4 @@
-"""Histories as hypothesis draws them: closed ones, and ones in any disorder."""
+"""Histories drawn by hypothesis: closed ones, and ones in any disorder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from probes.messages import (
     Turn,
 )
 
-# Few ids, so that they meet, repeat and go missing.
+# Few ids, so that they match, repeat and go missing.
 ids = st.sampled_from(["c0", "c1", "c2", ""])
 origins = st.sampled_from(["", "a", "b"])
 texts = st.builds(Text, st.sampled_from(["", "hm", "so"]))
@@ -69,9 +69,9 @@ any_turns = st.lists(
 def rounds(draw: st.DrawFn) -> list[Turn]:
     """One answer with its results, in order and complete."""
     before = draw(st.lists(texts | reasonings, max_size=2))
-    made = draw(st.lists(calls, max_size=3))
-    answer = Turn(Role.ASSISTANT, (*before, *made), draw(origins))
-    answers = tuple(ToolResult(call.id, "r") for call in made)
+    drawn_calls = draw(st.lists(calls, max_size=3))
+    answer = Turn(Role.ASSISTANT, (*before, *drawn_calls), draw(origins))
+    answers = tuple(ToolResult(call.id, "r") for call in drawn_calls)
     return [answer, Turn(Role.TOOL, answers)] if answers else [answer]
 
 
@@ -81,6 +81,6 @@ def closed_turns(draw: st.DrawFn) -> list[Turn]:
     turns = [Turn(Role.SYSTEM, (Text("Be good."),))] if draw(st.booleans()) else []
     for number in range(draw(st.integers(1, 4))):
         turns.append(Turn(Role.USER, (Text(f"Question {number}."),)))
-        for made in draw(st.lists(rounds(), min_size=1, max_size=3)):
-            turns.extend(made)
+        for answer_turns in draw(st.lists(rounds(), min_size=1, max_size=3)):
+            turns.extend(answer_turns)
     return turns

@@ -27,7 +27,7 @@ def kinds(turns: list[Turn]) -> list[tuple[str, str]]:
     return [(str(finding.kind), finding.path) for finding in check_closure(turns)]
 
 
-def changed(turns: list[Turn]) -> list[ChangeKind]:
+def change_kinds(turns: list[Turn]) -> list[ChangeKind]:
     return [change.kind for change in repair_closure(turns).changes]
 
 
@@ -60,10 +60,10 @@ def test_z52_a_call_without_a_result_is_found_and_gets_an_error_result() -> None
     assert "'b'" in check_closure(turns)[0].message
     synthesised = repaired.turns[2].results[1]
     assert (synthesised.call_id, synthesised.is_error, synthesised.name) == ("b", True, "f")
-    said = json.loads(synthesised.content)
-    assert said["is_error"] is True
-    assert said["error_code"] == "interrupted"
-    assert "interrupted" in said["message"]
+    error = json.loads(synthesised.content)
+    assert error["is_error"] is True
+    assert error["error_code"] == "interrupted"
+    assert "interrupted" in error["message"]
     assert repaired.turns[3] == NEXT
     assert [change.kind for change in repaired.changes] == [ChangeKind.RESULT_SYNTHESISED]
 
@@ -79,16 +79,16 @@ def test_z10_as_many_results_as_calls_go_back() -> None:
 
 
 def test_z53_a_result_whose_call_was_trimmed_away_is_dropped() -> None:
-    """The turn that held nothing else goes with it."""
+    """A turn with nothing else is dropped with it."""
     turns = [tool(result("a")), ASK, answer(Text("Done."))]
 
     assert kinds(turns) == [("closure_orphan", "$.turns[0].parts[0]")]
     assert repair_closure(turns).turns == (ASK, turns[2])
-    assert changed(turns) == [ChangeKind.ORPHAN_DROPPED]
+    assert change_kinds(turns) == [ChangeKind.ORPHAN_DROPPED]
 
 
 def test_z37_a_result_under_a_rewritten_id_is_found_before_sending() -> None:
-    """MiniMax would refuse it by 2013; both sides of the break are located."""
+    """MiniMax would refuse it with 2013; both sides of the break are located."""
     turns = [ASK, answer(call("call_function_x_1")), tool(result("call_2"))]
 
     assert kinds(turns) == [
@@ -98,16 +98,16 @@ def test_z37_a_result_under_a_rewritten_id_is_found_before_sending() -> None:
 
 
 def test_a_late_result_is_moved_behind_its_call() -> None:
-    """A result that came in after the user spoke again belongs to the older turn."""
+    """A result after the next user turn belongs to the older turn."""
     turns = [ASK, answer(call("a")), NEXT, tool(result("a")), answer(Text("So."))]
 
     assert kinds(turns) == [("closure_order", "$.turns[3].parts[0]")]
     assert repair_closure(turns).turns == (ASK, turns[1], tool(result("a")), NEXT, turns[4])
-    assert changed(turns) == [ChangeKind.RESULT_MOVED]
+    assert change_kinds(turns) == [ChangeKind.RESULT_MOVED]
 
 
 def test_a_result_behind_the_users_text_is_moved_before_it() -> None:
-    """Anthropic wants results before any text of the same message."""
+    """Anthropic requires results before any text of the same message."""
     turns = [ASK, answer(call("a")), Turn(Role.USER, (Text("And?"), result("a")))]
 
     assert kinds(turns) == [("closure_order", "$.turns[2].parts[1]")]
@@ -115,7 +115,7 @@ def test_a_result_behind_the_users_text_is_moved_before_it() -> None:
 
 
 def test_a_result_before_its_call_is_moved_where_the_id_is_unique() -> None:
-    """Two messages that changed places are put right."""
+    """Two swapped messages are put in order."""
     turns = [ASK, tool(result("a")), answer(call("a"))]
 
     assert kinds(turns) == [("closure_order", "$.turns[1].parts[0]")]
@@ -123,7 +123,7 @@ def test_a_result_before_its_call_is_moved_where_the_id_is_unique() -> None:
 
 
 def test_a_result_before_calls_that_share_its_id_answers_none_of_them() -> None:
-    """A leftover of a round that was cut away must not become the result of another call."""
+    """A remainder of a trimmed round must not become the result of another call."""
     turns = [
         tool(result("c0", "old")),
         ASK,
@@ -144,11 +144,11 @@ def test_a_second_result_is_a_duplicate_and_the_first_one_stays() -> None:
 
     assert kinds(turns) == [("closure_duplicate", "$.turns[2].parts[1]")]
     assert repair_closure(turns).turns[2] == tool(result("a", "1"))
-    assert changed(turns) == [ChangeKind.DUPLICATE_DROPPED]
+    assert change_kinds(turns) == [ChangeKind.DUPLICATE_DROPPED]
 
 
 def test_z43_reused_ids_pair_by_position() -> None:
-    """Some vendors number calls anew in every round, others give every call one id."""
+    """Some vendors number calls anew in every round, others give every call the same id."""
     per_round = [
         ASK,
         answer(call("c0")),
@@ -163,7 +163,7 @@ def test_z43_reused_ids_pair_by_position() -> None:
 
 
 def test_z43_a_missing_result_among_equal_ids_is_the_last_one() -> None:
-    """The results that are there keep their order against the calls."""
+    """The existing results keep their order against the calls."""
     turns = [ASK, answer(call("x", "f"), call("x", "g")), tool(result("x", "1"))]
 
     repaired = repair_closure(turns).turns[2].results
@@ -181,7 +181,7 @@ def test_z43_late_results_of_equal_ids_keep_their_order() -> None:
 
 
 def test_z68_split_results_are_one_closed_block() -> None:
-    """One message per result is OpenAI's way; adapters that need one message join them."""
+    """OpenAI has one message per result; adapters that need one message join them."""
     turns = [ASK, answer(call("a"), call("b")), tool(result("a")), tool(result("b")), NEXT]
 
     assert check_closure(turns) == []
@@ -189,19 +189,24 @@ def test_z68_split_results_are_one_closed_block() -> None:
 
 
 def test_z38_a_call_that_could_not_be_read_goes_back_as_an_object_with_its_error() -> None:
-    """MiniMax refuses a history whose arguments are no JSON."""
+    """MiniMax refuses a history whose arguments are not JSON."""
     broken = BrokenCall('{"a": ', "Not valid JSON.", Breakage.INVALID_JSON, "f", "a", "$.a")
     turns = [ASK, answer(Text("Hm."), broken), NEXT]
 
     repaired = repair_closure(turns)
 
-    sent = repaired.turns[1].calls[0]
+    repaired_call = repaired.turns[1].calls[0]
     assert kinds(turns) == [("invalid_json", "$.turns[1].parts[1]")]
-    assert (sent.id, sent.name, sent.input, sent.raw) == ("a", "f", {}, "{}")
-    assert sent.repairs == ("broken_in_history",)
-    told = repaired.turns[2].results[0]
-    assert told.is_error
-    assert json.loads(told.content) == broken.as_error()
+    assert (repaired_call.id, repaired_call.name, repaired_call.input, repaired_call.raw) == (
+        "a",
+        "f",
+        {},
+        "{}",
+    )
+    assert repaired_call.repairs == ("broken_in_history",)
+    error_result = repaired.turns[2].results[0]
+    assert error_result.is_error
+    assert json.loads(error_result.content) == broken.as_error()
     assert [change.kind for change in repaired.changes] == [
         ChangeKind.BROKEN_CALL_CLOSED,
         ChangeKind.RESULT_SYNTHESISED,
@@ -209,7 +214,7 @@ def test_z38_a_call_that_could_not_be_read_goes_back_as_an_object_with_its_error
 
 
 def test_a_broken_call_that_has_its_answer_keeps_it() -> None:
-    """What the caller told the model is not replaced."""
+    """The caller's own result is not replaced."""
     broken = BrokenCall("{", "bad", name="f", id="a")
     turns = [ASK, answer(broken), tool(result("a", "try again"))]
 
@@ -217,11 +222,11 @@ def test_a_broken_call_that_has_its_answer_keeps_it() -> None:
 
 
 def test_a_broken_call_without_a_name_goes_back_as_text() -> None:
-    """No format has a place for a call of nothing."""
+    """No format can carry a call without a name."""
     turns = [ASK, answer(BrokenCall("<tool_call>", "never closed")), NEXT]
 
     assert repair_closure(turns).turns[1] == answer(Text("<tool_call>"))
-    assert changed(turns) == [ChangeKind.BROKEN_CALL_AS_TEXT]
+    assert change_kinds(turns) == [ChangeKind.BROKEN_CALL_AS_TEXT]
 
 
 def test_text_and_calls_that_were_stored_apart_become_one_turn() -> None:
@@ -237,7 +242,7 @@ def test_text_and_calls_that_were_stored_apart_become_one_turn() -> None:
 
 
 def test_an_orphan_between_two_halves_of_an_answer_does_not_keep_them_apart() -> None:
-    """With the orphan gone they stand together and are one turn."""
+    """Without the orphan they are adjacent and become one turn."""
     turns = [ASK, answer(Text("I")), tool(result("x")), answer(Text("will.")), answer(call())]
 
     repaired = repair_closure([*turns, tool(result())])
@@ -264,7 +269,7 @@ def test_a_second_result_is_not_given_to_an_older_call_of_the_same_id() -> None:
 
 
 def test_texts_without_calls_and_other_origins_stay_apart() -> None:
-    """Only what one model said in one answer is joined."""
+    """Only the parts of one model's answer are joined."""
     texts = [ASK, answer(Text("a")), answer(Text("b"))]
     foreign = [
         ASK,
@@ -291,7 +296,7 @@ def test_turns_whose_extras_disagree_are_not_joined() -> None:
 
 
 def test_z72_a_call_kept_twice_is_seen_as_two_calls() -> None:
-    """Blocks and tool_calls of one message must be read into one list before they come here."""
+    """Blocks and tool_calls of one message must be merged before this check."""
     turns = [ASK, answer(call("a"), call("a")), tool(result("a"))]
 
     assert kinds(turns) == [("closure_missing", "$.turns[1].parts[1]")]
@@ -308,15 +313,15 @@ def test_repairing_again_changes_nothing(turns: list[Turn]) -> None:
     """Repair is idempotent."""
     once = repair_closure(turns)
 
-    again = repair_closure(once.turns)
+    twice = repair_closure(once.turns)
 
-    assert again.turns == once.turns
-    assert again.changes == ()
+    assert twice.turns == once.turns
+    assert twice.changes == ()
 
 
 @given(any_turns)
 def test_a_repair_without_findings_changes_nothing_but_joins(turns: list[Turn]) -> None:
-    """What is right is returned as it is; what is changed is named."""
+    """Valid turns are returned unchanged; every change is named."""
     repaired = repair_closure(turns)
 
     if not check_closure(turns):
@@ -327,7 +332,7 @@ def test_a_repair_without_findings_changes_nothing_but_joins(turns: list[Turn]) 
 
 @given(any_turns)
 def test_repair_keeps_every_text_reasoning_and_call(turns: list[Turn]) -> None:
-    """Only results come and go; all else stands in its order."""
+    """Only results are added or removed; all else keeps its order."""
 
     def spoken(turns: list[Turn] | tuple[Turn, ...]) -> list[object]:
         return [
@@ -352,7 +357,7 @@ def test_well_kept_histories_have_no_findings(turns: list[Turn]) -> None:
 
 
 def test_many_results_of_one_id_are_paired_in_one_pass() -> None:
-    """A hundred thousand calls under one id: the pairing looks at each once."""
+    """A hundred thousand calls with one id are paired in linear time."""
     calls = [call("x") for _ in range(50_000)]
     turns = [ASK, answer(*calls), NEXT, tool(*(result("x", str(n)) for n in range(50_000)))]
 

@@ -40,14 +40,14 @@ from tests.probes.history.strategies import any_turns
 from tests.probes.history.turn_builders import block, call, result, thought
 
 TOOL = ToolSpec("f", "Does f.", {"type": "object"})
-ASKED = ModelCall("m", (), (TOOL,))
+QUESTION = ModelCall("m", (), (TOOL,))
 
 
 def reply(*parts: Part) -> Reply:
     return Reply(parts, Stop.TOOL_CALLS)
 
 
-def talk(*parts: Part, origin: str = "") -> Conversation:
+def conversation_with(*parts: Part, origin: str = "") -> Conversation:
     """A question, an answer with these parts, and a result for its call."""
     conversation = Conversation()
     conversation.add_user("Do it.")
@@ -70,7 +70,7 @@ def test_a_conversation_keeps_an_answer_as_it_came() -> None:
 
 
 def test_results_close_what_is_pending() -> None:
-    """Broken calls wait for their error as well."""
+    """Broken calls need a result as well."""
     conversation = Conversation()
     conversation.add_reply(reply(call(), BrokenCall("{", "bad", name="f", id="b")))
     conversation.add_results([result()])
@@ -79,13 +79,13 @@ def test_results_close_what_is_pending() -> None:
 
 
 def test_an_open_conversation_is_not_sent() -> None:
-    """The error says where, before any endpoint has to."""
+    """The error names the place before any request is sent."""
     conversation = Conversation()
     conversation.add_user("Do it.")
     conversation.add_reply(reply(call()))
 
     with pytest.raises(HistoryError, match="'a' of 'f' has no result") as caught:
-        conversation.to_call(ASKED, SendOptions(MINIMAX))
+        conversation.to_call(QUESTION, SendOptions(MINIMAX))
 
     assert [(one.kind, one.path) for one in caught.value.findings] == [
         (FindingKind.CLOSURE_MISSING, "$.turns[1].parts[0]")
@@ -93,14 +93,14 @@ def test_an_open_conversation_is_not_sent() -> None:
 
 
 def test_z37_a_conversation_whose_pairs_are_broken_is_not_sent() -> None:
-    """A result under a rewritten id is told to the caller, before the vendor answers 2013."""
+    """A result under a rewritten id is an error before the vendor answers 2013."""
     conversation = Conversation()
     conversation.add_user("Do it.")
     conversation.add_reply(reply(call("call_function_x_1")))
     conversation.add_results([result("call_2")])
 
     with pytest.raises(HistoryError) as caught:
-        conversation.to_call(ASKED, SendOptions(MINIMAX))
+        conversation.to_call(QUESTION, SendOptions(MINIMAX))
 
     assert [one.kind for one in caught.value.findings] == [
         FindingKind.CLOSURE_MISSING,
@@ -110,11 +110,11 @@ def test_z37_a_conversation_whose_pairs_are_broken_is_not_sent() -> None:
 
 @pytest.mark.parametrize("name", sorted(NAMED))
 def test_z37_an_id_is_never_rewritten_on_one_side_only(name: str) -> None:
-    """Whatever form the vendor wants, the result stands under the id of its call."""
-    conversation = talk(call("call:1|x" + "y" * 90))
+    """Whatever form the vendor requires, the result has the id of its call."""
+    conversation = conversation_with(call("call:1|x" + "y" * 90))
     conversation.turns[2] = Turn(Role.TOOL, (result("call:1|x" + "y" * 90),))
 
-    turns = conversation.to_call(ASKED, SendOptions(NAMED[name])).call.turns
+    turns = conversation.to_call(QUESTION, SendOptions(NAMED[name])).call.turns
 
     assert turns[2].results[0].call_id == turns[1].calls[0].id
 
@@ -125,7 +125,7 @@ def test_an_open_conversation_is_closed_where_that_is_asked_for() -> None:
     conversation.add_user("Do it.")
     conversation.add_reply(reply(call()))
 
-    prepared = conversation.to_call(ASKED, SendOptions(MINIMAX, repair=True))
+    prepared = conversation.to_call(QUESTION, SendOptions(MINIMAX, repair=True))
 
     assert check_closure(prepared.call.turns) == []
     assert [change.kind for change in prepared.changes] == [ChangeKind.RESULT_SYNTHESISED]
@@ -135,10 +135,10 @@ def test_an_open_conversation_is_closed_where_that_is_asked_for() -> None:
 
 
 def test_a_question_carries_everything_but_the_turns_from_the_caller() -> None:
-    """And is equal to it where nothing has to be changed."""
-    conversation = talk(thought(), call())
+    """It equals the caller's question if nothing has to change."""
+    conversation = conversation_with(thought(), call())
 
-    prepared = conversation.to_call(ASKED, SendOptions(MINIMAX))
+    prepared = conversation.to_call(QUESTION, SendOptions(MINIMAX))
 
     assert prepared.call == ModelCall("m", tuple(conversation.turns), (TOOL,))
     assert prepared.changes == ()
@@ -146,11 +146,13 @@ def test_a_question_carries_everything_but_the_turns_from_the_caller() -> None:
 
 
 def test_the_dialects_limits_reach_the_question() -> None:
-    """A forced choice that would be refused is not sent, and that is said."""
-    asked = ModelCall("m", (), (TOOL,), tool_choice=REQUIRED)
+    """A forced choice that would be refused is dropped and reported."""
+    question = ModelCall("m", (), (TOOL,), tool_choice=REQUIRED)
 
-    prepared = talk(thought(), call()).to_call(asked, SendOptions(DEEPSEEK))
-    unforced = talk(thought(), call()).to_call(asked, SendOptions(DEEPSEEK, thinking=False))
+    prepared = conversation_with(thought(), call()).to_call(question, SendOptions(DEEPSEEK))
+    unforced = conversation_with(thought(), call()).to_call(
+        question, SendOptions(DEEPSEEK, thinking=False)
+    )
 
     assert prepared.call.tool_choice is None
     assert [change.kind for change in prepared.changes] == [ChangeKind.TOOL_CHOICE_DROPPED]
@@ -158,12 +160,12 @@ def test_the_dialects_limits_reach_the_question() -> None:
 
 
 def test_z42_kimi_gets_ids_in_its_own_form_and_keeps_native_ones() -> None:
-    """Ids of another form make it lose count and leak its markup."""
-    conversation = talk(call(), origin="openai")
+    """Ids of another form make it miscount and leak its markup."""
+    conversation = conversation_with(call(), origin="openai")
     conversation.add_reply(reply(call("functions.f:7")), "kimi")
     conversation.add_results([result("functions.f:7")])
 
-    turns = conversation.to_call(ASKED, SendOptions(KIMI, "kimi")).call.turns
+    turns = conversation.to_call(QUESTION, SendOptions(KIMI, "kimi")).call.turns
 
     assert turns[1].calls[0].id == "functions.f:0"
     assert turns[2].results[0].call_id == "functions.f:0"
@@ -173,54 +175,54 @@ def test_z42_kimi_gets_ids_in_its_own_form_and_keeps_native_ones() -> None:
 
 
 def test_z42_calls_are_numbered_through_the_conversation() -> None:
-    """Numbers that begin anew in a later turn make it lose count."""
-    conversation = talk(call("x"), call("y", "g"))
+    """Numbers that restart in a later turn make it miscount."""
+    conversation = conversation_with(call("x"), call("y", "g"))
     conversation.turns[2] = Turn(Role.TOOL, (result("x"), result("y")))
     conversation.add_reply(reply(call("z")))
     conversation.add_results([result("z")])
 
-    turns = conversation.to_call(ASKED, SendOptions(KIMI)).call.turns
+    turns = conversation.to_call(QUESTION, SendOptions(KIMI)).call.turns
 
-    made = [one.id for turn in turns for one in turn.calls]
-    assert made == ["functions.f:0", "functions.g:1", "functions.f:2"]
-    assert [one.call_id for turn in turns for one in turn.results] == made
+    ids = [one.id for turn in turns for one in turn.calls]
+    assert ids == ["functions.f:0", "functions.g:1", "functions.f:2"]
+    assert [one.call_id for turn in turns for one in turn.results] == ids
 
 
 def test_z42_numbers_once_sent_stay_when_the_beginning_is_gone() -> None:
-    """The endpoint has seen the id; a history that was compacted does not count anew."""
-    conversation = talk(call())
+    """The endpoint has seen the id; a compacted history is not renumbered."""
+    conversation = conversation_with(call())
     conversation.add_user("And now?")
     conversation.add_reply(reply(call("y")))
     conversation.add_results([result("y")])
 
-    whole = conversation.to_call(ASKED, SendOptions(KIMI)).call.turns
+    whole = conversation.to_call(QUESTION, SendOptions(KIMI)).call.turns
     conversation.turns = conversation.turns[3:]
-    rest = conversation.to_call(ASKED, SendOptions(KIMI)).call.turns
+    rest = conversation.to_call(QUESTION, SendOptions(KIMI)).call.turns
 
     assert rest[1].calls[0].id == whole[4].calls[0].id == "functions.f:1"
 
 
 def test_z49_mistral_gets_ids_of_nine_alphanumerics() -> None:
     """The same each time, on the call and on its result."""
-    conversation = talk(call())
+    conversation = conversation_with(call())
 
-    prepared = conversation.to_call(ASKED, SendOptions(MISTRAL))
-    again = conversation.to_call(ASKED, SendOptions(MISTRAL))
+    prepared = conversation.to_call(QUESTION, SendOptions(MISTRAL))
+    second = conversation.to_call(QUESTION, SendOptions(MISTRAL))
 
     wire = prepared.call.turns[1].calls[0].id
     assert RULES["mistral"].accepts(wire)
     assert prepared.call.turns[2].results[0].call_id == wire
-    assert prepared == again
+    assert prepared == second
     assert [change.kind for change in prepared.changes] == [ChangeKind.IDS_MAPPED] * 2
 
 
 def test_z44_reused_ids_go_out_under_ids_of_their_own() -> None:
-    """The Responses API refuses a second output under one call_id."""
-    conversation = talk(call())
+    """The Responses API refuses a second output with the same call_id."""
+    conversation = conversation_with(call())
     conversation.add_reply(reply(call()))
     conversation.add_results([result("a", "2")])
 
-    turns = conversation.to_call(ASKED, SendOptions(OPENAI_RESPONSES)).call.turns
+    turns = conversation.to_call(QUESTION, SendOptions(OPENAI_RESPONSES)).call.turns
 
     wire = [turn.calls[0].id for turn in turns if turn.calls]
     assert len(set(wire)) == 2
@@ -228,24 +230,24 @@ def test_z44_reused_ids_go_out_under_ids_of_their_own() -> None:
 
 
 def test_z65_a_new_question_after_a_result_gets_its_bridge() -> None:
-    """Mistral's order holds for what is sent; the conversation stays as it happened."""
-    conversation = talk(call())
+    """The bridge is only in the request; the conversation stays unchanged."""
+    conversation = conversation_with(call())
     conversation.add_user("And now?")
 
-    turns = conversation.to_call(ASKED, SendOptions(MISTRAL)).call.turns
+    turns = conversation.to_call(QUESTION, SendOptions(MISTRAL)).call.turns
 
     assert [turn.role for turn in turns][-3:] == [Role.TOOL, Role.ASSISTANT, Role.USER]
     assert len(conversation.turns) == 4
 
 
 def test_the_vendor_may_change_in_mid_conversation_and_back() -> None:
-    """Foreign signatures stay behind; the first vendor still gets its own whole."""
+    """Foreign signatures are dropped; the first vendor still gets its own turns whole."""
     signed = block("Hm.", signature="S")
-    conversation = talk(signed, call("toolu_1"), origin="claude")
+    conversation = conversation_with(signed, call("toolu_1"), origin="claude")
     conversation.turns[2] = Turn(Role.TOOL, (result("toolu_1"),))
 
-    there = conversation.to_call(ASKED, SendOptions(GEMINI, "gemini"))
-    back = conversation.to_call(ASKED, SendOptions(ANTHROPIC, "claude"))
+    there = conversation.to_call(QUESTION, SendOptions(GEMINI, "gemini"))
+    back = conversation.to_call(QUESTION, SendOptions(ANTHROPIC, "claude"))
 
     assert not any(isinstance(part, Reasoning) for part in there.call.turns[1].parts)
     assert [loss.kind for loss in there.losses] == [LossKind.SIGNATURE]
@@ -255,10 +257,10 @@ def test_the_vendor_may_change_in_mid_conversation_and_back() -> None:
 
 
 def test_z03_reasoning_that_was_never_received_is_not_made_up() -> None:
-    """The endpoint does not think on this question, since without thinking none is due."""
-    conversation = talk(call(), origin="openai")
+    """Thinking is turned off for this question, because then no reasoning is required."""
+    conversation = conversation_with(call(), origin="openai")
 
-    prepared = conversation.to_call(ASKED, SendOptions(DEEPSEEK, "deepseek"))
+    prepared = conversation.to_call(QUESTION, SendOptions(DEEPSEEK, "deepseek"))
 
     assert prepared.call.options == {"thinking": {"type": "disabled"}}
     assert prepared.call.turns == tuple(conversation.turns)
@@ -269,14 +271,14 @@ def test_z03_reasoning_that_was_never_received_is_not_made_up() -> None:
 
 
 def test_z03_whoever_insists_on_thinking_is_told_what_will_be_refused() -> None:
-    """The operator's own switch wins, and so does a model that always thinks."""
+    """The operator's own switch wins, as does a model that always thinks."""
     insisting = SendOptions(DEEPSEEK, thinking=True)
-    asked = ModelCall("m", (), (TOOL,), options={"thinking": {"type": "enabled"}})
+    question = ModelCall("m", (), (TOOL,), options={"thinking": {"type": "enabled"}})
 
     for prepared in (
-        talk(call()).to_call(ASKED, insisting),
-        talk(call()).to_call(asked, SendOptions(DEEPSEEK)),
-        talk(call()).to_call(ASKED, SendOptions(KIMI_K3)),
+        conversation_with(call()).to_call(QUESTION, insisting),
+        conversation_with(call()).to_call(question, SendOptions(DEEPSEEK)),
+        conversation_with(call()).to_call(QUESTION, SendOptions(KIMI_K3)),
     ):
         assert prepared.call.options.get("thinking") != {"type": "disabled"}
         assert [loss.path for loss in prepared.losses] == ["$.turns[1]"]
@@ -284,33 +286,33 @@ def test_z03_whoever_insists_on_thinking_is_told_what_will_be_refused() -> None:
 
 @pytest.mark.parametrize("dialect", [DEEPSEEK, KIMI, DEEPSEEK_V32])
 def test_z05_empty_reasoning_is_reasoning(dialect: Dialect) -> None:
-    """A model that thought nothing has said so, and thinking stays on."""
-    prepared = talk(thought(""), call()).to_call(ASKED, SendOptions(dialect))
+    """Empty reasoning is valid, and thinking stays on."""
+    prepared = conversation_with(thought(""), call()).to_call(QUESTION, SendOptions(dialect))
 
     assert prepared.call.options == {}
     assert prepared.losses == ()
 
 
 def test_reasoning_is_due_where_the_vendor_looks_for_it() -> None:
-    """V4 looks at every turn once tools are in play, V3.2 at calls since the last question."""
-    conversation = talk(thought(), call())
+    """V4 checks every turn once tools are used, V3.2 checks calls since the last question."""
+    conversation = conversation_with(thought(), call())
     conversation.add_reply(reply(Text("Done.")))
     conversation.add_user("And now?")
 
-    assert conversation.to_call(ASKED, SendOptions(DEEPSEEK)).call.options
-    assert not conversation.to_call(ASKED, SendOptions(DEEPSEEK_V32)).call.options
-    assert not conversation.to_call(ASKED, SendOptions(KIMI)).call.options
+    assert conversation.to_call(QUESTION, SendOptions(DEEPSEEK)).call.options
+    assert not conversation.to_call(QUESTION, SendOptions(DEEPSEEK_V32)).call.options
+    assert not conversation.to_call(QUESTION, SendOptions(KIMI)).call.options
 
 
 def test_z69_a_trimmed_conversation_loses_the_blocks_that_are_bound_to_it() -> None:
     """The rest is accepted without them, and refused with them."""
-    conversation = talk(call())
+    conversation = conversation_with(call())
     conversation.add_user("And now?")
     conversation.add_reply(reply(block("Hm.", signature="S"), call("b")))
     conversation.add_results([result("b")])
 
-    whole = conversation.to_call(ASKED, SendOptions(ANTHROPIC_BOUND))
-    trimmed = conversation.to_call(ASKED, SendOptions(ANTHROPIC_BOUND, budget=TrimBudget(4)))
+    whole = conversation.to_call(QUESTION, SendOptions(ANTHROPIC_BOUND))
+    trimmed = conversation.to_call(QUESTION, SendOptions(ANTHROPIC_BOUND, budget=TrimBudget(4)))
 
     assert whole.losses == ()
     assert trimmed.call.turns[1].parts == (call("b"),)
@@ -319,35 +321,37 @@ def test_z69_a_trimmed_conversation_loses_the_blocks_that_are_bound_to_it() -> N
 
 
 def test_z69_a_conversation_whose_tools_were_changed_loses_the_blocks_too() -> None:
-    """Whoever edits system text or tools says so; the blocks behind them are void."""
-    conversation = talk(block("Hm.", signature="S"), call())
+    """The caller declares edits of system text or tools; later blocks are void."""
+    conversation = conversation_with(block("Hm.", signature="S"), call())
 
-    kept = conversation.to_call(ASKED, SendOptions(ANTHROPIC_BOUND))
-    changed = conversation.to_call(ASKED, SendOptions(ANTHROPIC_BOUND, prefix_changed=True))
+    prepared = conversation.to_call(QUESTION, SendOptions(ANTHROPIC_BOUND))
+    changed = conversation.to_call(QUESTION, SendOptions(ANTHROPIC_BOUND, prefix_changed=True))
 
-    assert kept.call.turns == tuple(conversation.turns)
+    assert prepared.call.turns == tuple(conversation.turns)
     assert changed.call.turns[1].parts == (call(),)
     assert [loss.kind for loss in changed.losses] == [LossKind.SIGNATURE]
 
 
 def test_a_budget_that_cannot_be_kept_is_reported() -> None:
-    """The question is still there to be sent or not."""
-    prepared = talk(call()).to_call(ASKED, SendOptions(MINIMAX, budget=TrimBudget(1)))
+    """The question can still be sent."""
+    prepared = conversation_with(call()).to_call(
+        QUESTION, SendOptions(MINIMAX, budget=TrimBudget(1))
+    )
 
     assert [change.kind for change in prepared.changes] == [ChangeKind.OVER_BUDGET]
     assert len(prepared.call.turns) == 3
 
 
 def test_a_conversation_and_its_ids_come_back_from_storage() -> None:
-    """Ids once sent stay: the endpoint has seen them."""
-    conversation = talk(thought(""), call())
-    before = conversation.to_call(ASKED, SendOptions(MISTRAL))
+    """Sent ids stay the same, because the endpoint has seen them."""
+    conversation = conversation_with(thought(""), call())
+    before = conversation.to_call(QUESTION, SendOptions(MISTRAL))
 
     stored: JSON = json.loads(json.dumps(conversation.as_json()))
-    again = Conversation.from_json(stored)
+    second = Conversation.from_json(stored)
 
-    assert again == conversation
-    assert again.to_call(ASKED, SendOptions(MISTRAL)) == before
+    assert second == conversation
+    assert second.to_call(QUESTION, SendOptions(MISTRAL)) == before
 
 
 @pytest.mark.parametrize(
@@ -362,7 +366,7 @@ def test_a_conversation_and_its_ids_come_back_from_storage() -> None:
     ],
 )
 def test_what_is_no_stored_conversation_is_refused(data: JSON) -> None:
-    """Never half of one."""
+    """No partial conversation is read."""
     with pytest.raises(WireError):
         Conversation.from_json(data)
 
@@ -371,11 +375,11 @@ def test_what_is_no_stored_conversation_is_refused(data: JSON) -> None:
 def test_any_history_can_be_sent_closed_to_any_vendor(
     turns: list[Turn], name: str, limit: int
 ) -> None:
-    """Whatever happened before: what goes out is closed, and the conversation is not touched."""
+    """The request is closed, and the conversation is unchanged."""
     conversation = Conversation(list(turns))
 
     sending = SendOptions(NAMED[name], "a", repair=True, budget=TrimBudget(limit))
-    prepared = conversation.to_call(ASKED, sending)
+    prepared = conversation.to_call(QUESTION, sending)
 
     assert check_closure(prepared.call.turns) == []
     assert conversation.turns == turns

@@ -1,4 +1,4 @@
-"""From a reply off the wire, through the history and a dialect, to the exact next request."""
+"""From a received reply, through the history and a dialect, to the exact next request."""
 
 from __future__ import annotations
 
@@ -47,37 +47,37 @@ from tests.probes.history.vendor_answers import (
     reasoning_item,
 )
 from tests.probes.history.vendors import (
-    ASKED,
     CITY,
     EMPTY,
+    QUESTION,
     Vendor,
     answer_calls,
     ask,
     chat_messages,
     chat_tools,
     first_question,
-    reasoned,
+    reasoning_fields,
     send,
     two_questions,
 )
 
 FORCED: dict[str, JSON] = {"tool_choice": "required"}
-ALL = reasoned(*FOUR)
-# Only what was thought since the last question.
+ALL = reasoning_fields(*FOUR)
+# Only the reasoning since the last question.
 CURRENT = [{}, {}, {}, ALL[3]]
 
 CHAT_VENDORS: list[tuple[Vendor, Sequence[str], Sequence[Mapping[str, JSON]], dict[str, JSON]]] = [
-    # Neither shown nor taken back.
+    # Neither sent nor accepted back.
     (OPENAI, OPENAI_IDS, NONE, FORCED),
     # On every assistant message, "" included; no tool_choice while it thinks.
     (DEEPSEEK, DEEPSEEK_IDS, ALL, {}),
     (DEEPSEEK_V32, DEEPSEEK_IDS, CURRENT, {}),
-    # The array as it came, on every message.
+    # The array as received, on every message.
     (MINIMAX, MINIMAX_IDS, MINIMAX_THOUGHTS, FORCED),
     # Anything but auto is refused.
     (GLM, QWEN_IDS, CURRENT, {}),
     (GLM_PRESERVED, QWEN_IDS, ALL, {}),
-    # Thinks by default, and then takes no forced choice.
+    # Thinks by default, and then accepts no forced choice.
     (QWEN, QWEN_IDS, CURRENT, {}),
     (QWEN_PRESERVED, QWEN_IDS, ALL, {"chat_template_kwargs": {"preserve_thinking": True}}),
     (KIMI, KIMI_IDS, ALL, {}),
@@ -109,7 +109,7 @@ def test_chat_completions_as_each_vendor_demands_it(
 
 
 def test_anthropic_gets_its_blocks_unchanged_and_results_in_one_message() -> None:
-    """Signed and redacted blocks stand where they stood; results come first in the next turn."""
+    """Signed and redacted blocks keep their place; results come first in the next turn."""
     assert send(two_questions(ANTHROPIC), ANTHROPIC, thinking=True) == {
         "model": "m",
         "max_tokens": 64,
@@ -154,16 +154,16 @@ def test_anthropic_gets_its_blocks_unchanged_and_results_in_one_message() -> Non
     "thinking", [{"type": "adaptive"}, {"type": "enabled", "budget_tokens": 1024}]
 )
 def test_anthropic_is_not_forced_while_it_thinks(thinking: JSON) -> None:
-    """However thinking was asked for; without it the choice goes out."""
-    asked = replace(ASKED, options={"thinking": thinking})
+    """However thinking was requested; without it the choice is sent."""
+    question = replace(QUESTION, options={"thinking": thinking})
 
-    assert "tool_choice" not in send(two_questions(ANTHROPIC), ANTHROPIC, asked)
+    assert "tool_choice" not in send(two_questions(ANTHROPIC), ANTHROPIC, question)
     assert send(two_questions(ANTHROPIC), ANTHROPIC)["tool_choice"] == {"type": "any"}
     assert "tool_choice" not in send(two_questions(ANTHROPIC_BOUND), ANTHROPIC_BOUND)
 
 
 def test_anthropic_gets_results_before_what_the_user_said_meanwhile() -> None:
-    """A question right behind results stands in the same message, after them."""
+    """A question right after results is in the same message, after them."""
     conversation = first_question(ANTHROPIC)
     ask(ANTHROPIC, conversation, ANTHROPIC.answers[3])
     answer_calls(conversation, "7")
@@ -176,7 +176,7 @@ def test_anthropic_gets_results_before_what_the_user_said_meanwhile() -> None:
 
 
 def test_responses_gets_every_reasoning_item_before_the_item_it_led_to() -> None:
-    """Items as they came, ids and encrypted content included; outputs by call_id."""
+    """Items unchanged, ids and encrypted content included; outputs by call_id."""
     one, two, three, four = OPENAI_IDS
 
     body = send(two_questions(RESPONSES), RESPONSES)
@@ -267,7 +267,7 @@ def test_gemini_gets_each_signature_on_the_part_it_came_with() -> None:
 
 
 def test_gemini_without_ids_gets_results_in_the_order_of_its_calls() -> None:
-    """By name alone the results of two calls of one tool could not be told apart."""
+    """By name alone, the results of two calls of one tool could not be distinguished."""
     contents = send(two_questions(GEMINI_OLD), GEMINI_OLD)["contents"]
 
     assert contents[1]["parts"] == [
@@ -287,7 +287,7 @@ def _response(name: str, response: Mapping[str, JSON], id_: str = "") -> dict[st
 
 @pytest.mark.parametrize(("vendor", "ids"), [(OLLAMA, OLLAMA_IDS), (OLLAMA_OLD, ("", "", "", ""))])
 def test_ollama_gets_objects_and_results_in_call_order(vendor: Vendor, ids: Sequence[str]) -> None:
-    """Reasoning since the last question only; ids where it gave some, and nowhere else."""
+    """Reasoning only since the last question; ids only where it sent some."""
     assert send(two_questions(vendor), vendor) == {
         "model": "m",
         "stream": False,

@@ -38,11 +38,15 @@ from tests.probes.history.turn_builders import (
 SENTINEL = "skip_thought_signature_validator"
 
 
-def sent(turns: list[Turn], dialect: Dialect, origin: str = "", **more: bool) -> tuple[Turn, ...]:
+def replayed_turns(
+    turns: list[Turn], dialect: Dialect, origin: str = "", **more: bool
+) -> tuple[Turn, ...]:
     return replay_reasoning(turns, Receiver(dialect, origin, **more)).turns
 
 
-def lost(turns: list[Turn], dialect: Dialect, origin: str = "", **more: bool) -> list[LossKind]:
+def loss_kinds(
+    turns: list[Turn], dialect: Dialect, origin: str = "", **more: bool
+) -> list[LossKind]:
     return [loss.kind for loss in replay_reasoning(turns, Receiver(dialect, origin, **more)).losses]
 
 
@@ -66,39 +70,39 @@ TWO_QUESTIONS = [
 
 
 def test_z01_reasoning_of_the_current_turn_goes_back_verbatim() -> None:
-    """V3.2 refuses a tool step whose reasoning_content is missing; older turns need none."""
-    assert reasonings(sent(TWO_QUESTIONS, DEEPSEEK_V32)) == [[], [], ["three"]]
-    assert lost(TWO_QUESTIONS, DEEPSEEK_V32) == [LossKind.REASONING] * 2
+    """V3.2 refuses a tool step without its reasoning_content; older turns need none."""
+    assert reasonings(replayed_turns(TWO_QUESTIONS, DEEPSEEK_V32)) == [[], [], ["three"]]
+    assert loss_kinds(TWO_QUESTIONS, DEEPSEEK_V32) == [LossKind.REASONING] * 2
 
 
 def test_z01_results_under_the_users_role_do_not_end_the_turn() -> None:
-    """Some formats carry results as a user's message, which is no new question."""
-    answered = Turn(Role.USER, (result(),))
-    turns = [ASK, answer(thought("one"), call()), answered, answer(call("b")), tool(result("b"))]
+    """Some formats carry results as a user message, which is no new question."""
+    result_turn = Turn(Role.USER, (result(),))
+    turns = [ASK, answer(thought("one"), call()), result_turn, answer(call("b")), tool(result("b"))]
 
-    assert sent(turns, DEEPSEEK_V32) == tuple(turns)
+    assert replayed_turns(turns, DEEPSEEK_V32) == tuple(turns)
 
 
 def test_z02_once_tools_are_in_play_reasoning_of_all_turns_goes_back() -> None:
     """V4 refuses every later request otherwise, across user turns and on text-only turns."""
-    assert sent(TWO_QUESTIONS, DEEPSEEK) == tuple(TWO_QUESTIONS)
-    assert lost(TWO_QUESTIONS, DEEPSEEK) == []
+    assert replayed_turns(TWO_QUESTIONS, DEEPSEEK) == tuple(TWO_QUESTIONS)
+    assert loss_kinds(TWO_QUESTIONS, DEEPSEEK) == []
 
 
 def test_z02_a_request_that_offers_tools_counts_as_tools_in_play() -> None:
-    """Without tools in request or history only the current turn's reasoning goes back."""
+    """Without tools in request or history, only the current turn's reasoning is replayed."""
     talk = [ASK, answer(thought("one"), Text("Yes.")), NEXT]
 
-    assert reasonings(sent(talk, DEEPSEEK, has_tools=True)) == [["one"]]
-    assert reasonings(sent(talk, DEEPSEEK)) == [[]]
+    assert reasonings(replayed_turns(talk, DEEPSEEK, has_tools=True)) == [["one"]]
+    assert reasonings(replayed_turns(talk, DEEPSEEK)) == [[]]
 
 
 @given(any_turns, st.sampled_from(sorted(NAMED)), st.sampled_from(["", "a", "b"]), st.booleans())
 def test_z03_no_reasoning_is_ever_made_up(
     turns: list[Turn], name: str, origin: str, has_tools: bool
 ) -> None:
-    """Fillers are refused: every text that goes back was received, in its order."""
-    replayed = sent(turns, NAMED[name], origin, has_tools=has_tools)
+    """Fillers are refused: every replayed text was received, in its order."""
+    replayed = replayed_turns(turns, NAMED[name], origin, has_tools=has_tools)
 
     for before, after in zip(turns, replayed, strict=True):
         received = [part.text for part in before.parts if isinstance(part, Reasoning)]
@@ -110,23 +114,23 @@ def test_z03_no_reasoning_is_ever_made_up(
 
 @pytest.mark.parametrize("name", sorted(NAMED))
 def test_z03_a_call_that_came_without_reasoning_goes_back_without(name: str) -> None:
-    """No vendor gets a filler, whatever it would demand."""
+    """No vendor gets a filler, whatever it requires."""
     turns = [ASK, answer(call()), tool(result())]
 
-    assert reasonings(sent(turns, NAMED[name], has_tools=True)) == [[]]
+    assert reasonings(replayed_turns(turns, NAMED[name], has_tools=True)) == [[]]
 
 
 @given(any_turns, st.sampled_from(sorted(NAMED)), st.sampled_from(["", "a", "b"]))
 def test_everything_but_reasoning_and_signatures_stays(
     turns: list[Turn], name: str, origin: str
 ) -> None:
-    """Replay decides over reasoning and touches neither texts nor calls nor results."""
+    """Replay changes only reasoning, not texts, calls or results."""
 
     def rest(turns: list[Turn] | tuple[Turn, ...]) -> list[object]:
-        kept = [part for turn in turns for part in turn.parts if not isinstance(part, Reasoning)]
-        return [part.id if isinstance(part, ToolCall) else part for part in kept]
+        others = [part for turn in turns for part in turn.parts if not isinstance(part, Reasoning)]
+        return [part.id if isinstance(part, ToolCall) else part for part in others]
 
-    assert rest(sent(turns, NAMED[name], origin)) == rest(turns)
+    assert rest(replayed_turns(turns, NAMED[name], origin)) == rest(turns)
 
 
 @given(any_turns, st.sampled_from(sorted(NAMED)), st.sampled_from(["", "a", "b"]))
@@ -144,28 +148,28 @@ def test_reasoning_that_does_not_go_back_as_it_was_is_reported(
 
 @pytest.mark.parametrize("value", ["", " ", "Hm."])
 def test_z04_what_was_received_is_not_exchanged_for_what_might_pass(value: str) -> None:
-    """No blank becomes another blank by itself; which one passes is for a probe to find out."""
+    """No blank value is replaced by another; a probe finds out which one is accepted."""
     turns = [ASK, answer(thought(value), call()), tool(result())]
 
-    assert sent(turns, DEEPSEEK) == tuple(turns)
+    assert replayed_turns(turns, DEEPSEEK) == tuple(turns)
 
 
 def test_z05_empty_reasoning_is_sent_and_absent_reasoning_is_not() -> None:
-    """A model that thought nothing gave "", which must go back; None must not become ""."""
+    """Empty reasoning "" must be sent back; None must not become ""."""
     turns = [ASK, answer(thought(""), call()), tool(result()), answer(call("b")), tool(result("b"))]
 
-    assert reasonings(sent(turns, DEEPSEEK)) == [[""], []]
+    assert reasonings(replayed_turns(turns, DEEPSEEK)) == [[""], []]
 
 
 def test_z06_the_anthropic_route_keeps_thinking_blocks() -> None:
-    """DeepSeek behind /anthropic wants the block back, signed or not."""
+    """DeepSeek behind /anthropic requires the block back, signed or not."""
     turns = [ASK, answer(block("Hm."), call()), tool(result()), NEXT]
 
-    assert sent(turns, DEEPSEEK_ANTHROPIC) == tuple(turns)
+    assert replayed_turns(turns, DEEPSEEK_ANTHROPIC) == tuple(turns)
 
 
 def test_z08_a_thinking_block_becomes_the_field_that_kimi_demands() -> None:
-    """A client that speaks Anthropic returns Kimi's own reasoning as a block."""
+    """A client with the Anthropic format returns Kimi's own reasoning as a block."""
     turns = [ASK, answer(block("Hm.", signature="S"), call()), tool(result())]
 
     replayed = replay_reasoning(turns, Receiver(KIMI))
@@ -176,13 +180,13 @@ def test_z08_a_thinking_block_becomes_the_field_that_kimi_demands() -> None:
 
 
 def test_z08_a_redacted_block_has_no_text_to_send() -> None:
-    """Its data is no reasoning that another vendor could read."""
+    """Another vendor cannot read its data."""
     redacted = Reasoning("", ReasoningKind.BLOCK, {"type": "redacted_thinking", "data": "D"})
 
     turns = [ASK, answer(redacted, call()), tool(result())]
 
-    assert reasonings(sent(turns, KIMI)) == [[]]
-    assert lost(turns, KIMI) == [LossKind.SIGNATURE]
+    assert reasonings(replayed_turns(turns, KIMI)) == [[]]
+    assert loss_kinds(turns, KIMI) == [LossKind.SIGNATURE]
 
 
 @pytest.mark.parametrize(
@@ -190,7 +194,7 @@ def test_z08_a_redacted_block_has_no_text_to_send() -> None:
     [(DEEPSEEK, "reasoning_content"), (OLLAMA, "thinking"), (GLM, "reasoning_content")],
 )
 def test_the_field_has_the_name_that_the_vendor_gives_it(dialect: Dialect, name: str) -> None:
-    """reasoning_content, reasoning and thinking are names of one thing."""
+    """reasoning_content, reasoning and thinking are names of the same field."""
     turns = [ASK, answer(thought("Hm.", "reasoning"), call()), tool(result())]
 
     replayed = replay_reasoning(turns, Receiver(dialect))
@@ -201,15 +205,15 @@ def test_the_field_has_the_name_that_the_vendor_gives_it(dialect: Dialect, name:
 
 @pytest.mark.parametrize("dialect", [OPENAI, MISTRAL])
 def test_vendors_that_would_refuse_the_field_do_not_get_it(dialect: Dialect) -> None:
-    """Reasoning is stripped for those who do not own it."""
+    """Reasoning is removed for vendors that do not accept it."""
     turns = [ASK, answer(thought(), call()), tool(result())]
 
-    assert reasonings(sent(turns, dialect)) == [[]]
-    assert lost(turns, dialect) == [LossKind.REASONING]
+    assert reasonings(replayed_turns(turns, dialect)) == [[]]
+    assert loss_kinds(turns, dialect) == [LossKind.REASONING]
 
 
 def test_details_go_back_as_the_array_they_came_in() -> None:
-    """MiniMax gets its raw array for all turns, not a string made of it."""
+    """MiniMax gets its raw array for all turns, not a string made from it."""
     array: JSON = [{"type": "reasoning.text", "text": "a"}, {"type": "reasoning.text", "text": "b"}]
     turns = [
         ASK,
@@ -218,8 +222,8 @@ def test_details_go_back_as_the_array_they_came_in() -> None:
         NEXT,
     ]
 
-    assert sent(turns, MINIMAX) == tuple(turns)
-    assert lost(turns, DEEPSEEK) == [LossKind.REASONING]
+    assert replayed_turns(turns, MINIMAX) == tuple(turns)
+    assert loss_kinds(turns, DEEPSEEK) == [LossKind.REASONING]
 
 
 def test_z12_a_call_made_elsewhere_gets_the_sentinel_only_where_a_signature_is_missing() -> None:
@@ -245,23 +249,23 @@ def test_z12_a_call_made_elsewhere_gets_the_sentinel_only_where_a_signature_is_m
 
 
 def test_z12_injected_history_gets_the_sentinel_and_own_history_never_does() -> None:
-    """What the endpoint itself left unsigned (2.5) is not given a signature.
+    """Calls that the endpoint itself left unsigned (2.5) get no signature.
 
-    A call that was found in its text, or stands for a broken one, is not its own in this sense.
+    A call from its text, or one that replaces a broken call, does not count as its own.
     """
     injected = [ASK, answer(call()), tool(result())]
-    made = replace(call(), format="gemini")
-    own = [ASK, answer(made, origin="me"), tool(result())]
-    found = [ASK, answer(replace(made, format="hermes"), origin="me"), tool(result())]
-    mended = [ASK, answer(replace(made, repairs=(IN_HISTORY,)), origin="me"), tool(result())]
+    own_call = replace(call(), format="gemini")
+    own = [ASK, answer(own_call, origin="me"), tool(result())]
+    from_text = [ASK, answer(replace(own_call, format="hermes"), origin="me"), tool(result())]
+    mended = [ASK, answer(replace(own_call, repairs=(IN_HISTORY,)), origin="me"), tool(result())]
 
-    for turns in (injected, found, mended):
-        assert sent(turns, GEMINI, "me")[1].calls[0].extra["gemini"]
-    assert sent(own, GEMINI, "me") == tuple(own)
+    for turns in (injected, from_text, mended):
+        assert replayed_turns(turns, GEMINI, "me")[1].calls[0].extra["gemini"]
+    assert replayed_turns(own, GEMINI, "me") == tuple(own)
 
 
 def test_z13_signatures_of_another_route_are_stripped_before_the_sentinel() -> None:
-    """After a switch of model, key or route an old signature is corrupt."""
+    """After a switch of model, key or route an old signature is invalid."""
     signed: JSON = {"thoughtSignature": "OLD", "other": 1}
     text = Text("", {"gemini": {"thoughtSignature": "OLD"}})
     turns = [ASK, answer(text, call(gemini=signed), origin="old"), tool(result())]
@@ -278,35 +282,35 @@ def test_signed_blocks_go_back_whole_and_to_their_issuer_only() -> None:
     signed = block("Hm.", signature="S")
     turns = [ASK, answer(signed, call(), origin="claude"), tool(result())]
 
-    assert sent(turns, ANTHROPIC, "claude") == tuple(turns)
-    assert sent(turns, ANTHROPIC) == tuple(turns)
-    assert reasonings(sent(turns, ANTHROPIC, "other-claude")) == [[]]
-    assert lost(turns, ANTHROPIC, "other-claude") == [LossKind.SIGNATURE]
+    assert replayed_turns(turns, ANTHROPIC, "claude") == tuple(turns)
+    assert replayed_turns(turns, ANTHROPIC) == tuple(turns)
+    assert reasonings(replayed_turns(turns, ANTHROPIC, "other-claude")) == [[]]
+    assert loss_kinds(turns, ANTHROPIC, "other-claude") == [LossKind.SIGNATURE]
 
 
 def test_a_signed_block_with_empty_text_stays() -> None:
-    """Newer models hide the text; the signature is what matters."""
+    """Newer models hide the text; the signature matters."""
     turns = [ASK, answer(block("", signature="S"), call()), tool(result())]
 
-    assert sent(turns, ANTHROPIC) == tuple(turns)
+    assert replayed_turns(turns, ANTHROPIC) == tuple(turns)
 
 
 def test_z54_a_message_keeps_all_of_its_blocks_or_none() -> None:
-    """An interrupted stream leaves an unsigned block, and a half-kept message is refused."""
+    """A broken stream leaves an unsigned block, and a message with only some blocks is refused."""
     turns = [ASK, answer(block("one", signature="S"), block("two"), call()), tool(result())]
 
-    assert reasonings(sent(turns, ANTHROPIC)) == [[]]
-    assert len(lost(turns, ANTHROPIC)) == 2
+    assert reasonings(replayed_turns(turns, ANTHROPIC)) == [[]]
+    assert len(loss_kinds(turns, ANTHROPIC)) == 2
 
 
 def test_z69_blocks_bound_to_a_changed_prefix_are_stripped() -> None:
-    """System, tools or earlier turns changed: the signature covers what is no more."""
+    """The signature covers a changed system text, tool or earlier turn."""
     turns = [ASK, answer(block("Hm.", signature="S"), call()), tool(result())]
 
-    assert reasonings(sent(turns, ANTHROPIC_BOUND, prefix_changed=True)) == [[]]
-    assert lost(turns, ANTHROPIC_BOUND, prefix_changed=True) == [LossKind.SIGNATURE]
-    assert sent(turns, ANTHROPIC_BOUND) == tuple(turns)
-    assert sent(turns, ANTHROPIC, prefix_changed=True) == tuple(turns)
+    assert reasonings(replayed_turns(turns, ANTHROPIC_BOUND, prefix_changed=True)) == [[]]
+    assert loss_kinds(turns, ANTHROPIC_BOUND, prefix_changed=True) == [LossKind.SIGNATURE]
+    assert replayed_turns(turns, ANTHROPIC_BOUND) == tuple(turns)
+    assert replayed_turns(turns, ANTHROPIC, prefix_changed=True) == tuple(turns)
 
 
 def test_z51_a_reasoning_item_and_its_call_go_back_together() -> None:
@@ -317,14 +321,14 @@ def test_z51_a_reasoning_item_and_its_call_go_back_together() -> None:
         tool(result()),
     ]
 
-    assert sent(turns, OPENAI_RESPONSES) == tuple(turns)
+    assert replayed_turns(turns, OPENAI_RESPONSES) == tuple(turns)
 
 
 def test_z51_ids_are_stripped_where_the_reasoning_item_cannot_go_back() -> None:
-    """A function_call with an id asks for its reasoning item; without one it stands alone."""
-    said = Text("So.", {"openai_responses": {"$item": {"id": "msg_1", "status": "completed"}}})
-    made = call(openai_responses={"id": "fc_1", "status": "completed"})
-    turns = [ASK, answer(item(), said, made, origin="old"), tool(result())]
+    """A function_call with an id requires its reasoning item; without an id it does not."""
+    item_text = Text("So.", {"openai_responses": {"$item": {"id": "msg_1", "status": "completed"}}})
+    own_call = call(openai_responses={"id": "fc_1", "status": "completed"})
+    turns = [ASK, answer(item(), item_text, own_call, origin="old"), tool(result())]
 
     replayed = replay_reasoning(turns, Receiver(OPENAI_RESPONSES, "new"))
 
@@ -337,17 +341,17 @@ def test_z51_ids_are_stripped_where_the_reasoning_item_cannot_go_back() -> None:
 
 
 def test_z51_ids_of_another_endpoint_are_stripped_where_no_reasoning_item_was() -> None:
-    """The id means nothing to an endpoint that did not give it."""
-    made = call(openai_responses={"id": "fc_1"})
+    """The id is unknown to another endpoint."""
+    own_call = call(openai_responses={"id": "fc_1"})
 
-    turns = [ASK, answer(made, origin="old"), tool(result())]
+    turns = [ASK, answer(own_call, origin="old"), tool(result())]
 
-    assert sent(turns, OPENAI_RESPONSES, "new")[1].parts == (call(),)
-    assert sent(turns, OPENAI_RESPONSES, "old") == tuple(turns)
+    assert replayed_turns(turns, OPENAI_RESPONSES, "new")[1].parts == (call(),)
+    assert replayed_turns(turns, OPENAI_RESPONSES, "old") == tuple(turns)
 
 
 def test_z51_a_reasoning_item_without_a_following_item_is_dropped() -> None:
-    """It would be refused for want of what it led to."""
+    """It would be refused for lack of the following item."""
     turns = [ASK, answer(call(openai_responses={"id": "fc_1"}), item()), tool(result())]
 
     replayed = replay_reasoning(turns, Receiver(OPENAI_RESPONSES))
@@ -357,42 +361,42 @@ def test_z51_a_reasoning_item_without_a_following_item_is_dropped() -> None:
 
 
 def test_z51_ids_are_stripped_from_texts_where_an_item_was_dropped() -> None:
-    """A message with an id asks for its reasoning item just as a call does."""
-    said = Text("So.", {"openai_responses": {"$item": {"id": "msg_1", "status": "completed"}}})
-    turns = [ASK, answer(said, item()), NEXT]
+    """A message with an id requires its reasoning item, as a call does."""
+    item_text = Text("So.", {"openai_responses": {"$item": {"id": "msg_1", "status": "completed"}}})
+    turns = [ASK, answer(item_text, item()), NEXT]
 
-    text = sent(turns, OPENAI_RESPONSES)[1].parts
+    text = replayed_turns(turns, OPENAI_RESPONSES)[1].parts
 
     assert text == (Text("So.", {"openai_responses": {"$item": {"status": "completed"}}}),)
 
 
 def test_z63_preserved_thinking_sends_the_reasoning_of_all_turns() -> None:
-    """Without it some models fall into calls with empty arguments after a few turns."""
-    assert sent(TWO_QUESTIONS, QWEN_PRESERVED) == tuple(TWO_QUESTIONS)
+    """Without it some models make calls with empty arguments after a few turns."""
+    assert replayed_turns(TWO_QUESTIONS, QWEN_PRESERVED) == tuple(TWO_QUESTIONS)
 
 
 def test_z60_the_rule_comes_from_the_profile_and_not_from_a_name() -> None:
-    """A dialect whose rule was measured otherwise follows the measurement."""
+    """A dialect follows its measured rule."""
     measured = override_dialect(DEEPSEEK_V32, {"reasoning_replay": "required_all_turns"})
 
     assert measured.replay is ReplayRule.ALL_TURNS
-    assert sent(TWO_QUESTIONS, measured) == tuple(TWO_QUESTIONS)
+    assert replayed_turns(TWO_QUESTIONS, measured) == tuple(TWO_QUESTIONS)
 
 
 def test_z60_a_measured_duty_holds_without_tools_too() -> None:
-    """What was seen to be demanded is sent, whatever the guess said about tools."""
+    """A measured requirement applies whatever the dialect assumes about tools."""
     talk = [ASK, answer(thought("one"), Text("Yes.")), NEXT]
     measured = override_dialect(DEEPSEEK, {"reasoning_replay": "required_all_turns"})
 
-    assert reasonings(sent(talk, DEEPSEEK)) == [[]]
-    assert reasonings(sent(talk, measured)) == [["one"]]
+    assert reasonings(replayed_turns(talk, DEEPSEEK)) == [[]]
+    assert reasonings(replayed_turns(talk, measured)) == [["one"]]
 
 
 @given(any_turns, st.sampled_from(sorted(NAMED)), st.sampled_from(["", "a"]))
 def test_replaying_what_was_replayed_changes_nothing(
     turns: list[Turn], name: str, origin: str
 ) -> None:
-    """The rule is applied once and for all."""
-    once = sent(turns, NAMED[name], origin)
+    """Replay is idempotent."""
+    once = replayed_turns(turns, NAMED[name], origin)
 
-    assert sent(list(once), NAMED[name], origin) == once
+    assert replayed_turns(list(once), NAMED[name], origin) == once

@@ -1,4 +1,4 @@
-"""Trimmed, repaired or stored in the middle: what goes out is still what the vendor demands."""
+"""Trimmed, repaired or stored in between: the request is still what the vendor requires."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from tests.probes.history.vendors import (
     Vendor,
     answer_calls,
     ask,
-    called,
     chat,
     first_question,
     send,
+    tool_call_entry,
     two_questions,
 )
 
@@ -50,42 +50,42 @@ def stored(conversation: Conversation) -> Conversation:
     return Conversation.from_json(json.loads(json.dumps(conversation.as_json())))
 
 
-def said(body: dict[str, Any]) -> list[Any]:
-    """The list of a body that the turns stand in."""
+def wire_turns(body: dict[str, Any]) -> list[Any]:
+    """The list of a body that holds the turns."""
     return list(body.get("messages") or body.get("input") or body["contents"])
 
 
 @VENDORS
 def test_a_trimmed_talk_is_the_end_of_the_whole_one(vendor: Vendor) -> None:
-    """It begins with the question, after the system text, and what stays is not touched."""
+    """It begins with the question, after the system text, and the remaining turns are unchanged."""
     conversation = two_questions(vendor)
 
     whole, trimmed = send(conversation, vendor), send(conversation, vendor, budget=LAST)
 
     accept(vendor.format, trimmed)
-    read = vendor.adapter.read_request(trimmed)
-    assert [str(turn.role) for turn in read.turns] == ["system", "user", "assistant", "tool"]
-    assert check_closure(read.turns) == []
+    request = vendor.adapter.read_request(trimmed)
+    assert [str(turn.role) for turn in request.turns] == ["system", "user", "assistant", "tool"]
+    assert check_closure(request.turns) == []
     if vendor is not ANTHROPIC_BOUND:
-        end = [message for message in said(trimmed) if message.get("role") != "system"]
-        assert end == said(whole)[-len(end) :]
+        end = [message for message in wire_turns(trimmed) if message.get("role") != "system"]
+        assert end == wire_turns(whole)[-len(end) :]
     assert trimmed.keys() == whole.keys()
 
 
 def test_claude_that_binds_its_blocks_gets_none_of_them_after_a_cut() -> None:
-    """Their signatures cover what is gone."""
+    """Their signatures cover the removed turns."""
     messages = send(two_questions(ANTHROPIC_BOUND), ANTHROPIC_BOUND, budget=LAST)["messages"]
 
     assert [block["type"] for block in messages[1]["content"]] == ["tool_use"]
-    kept = send(two_questions(ANTHROPIC), ANTHROPIC, budget=LAST)["messages"]
-    assert [block["type"] for block in kept[1]["content"]] == ["thinking", "tool_use"]
+    sent_messages = send(two_questions(ANTHROPIC), ANTHROPIC, budget=LAST)["messages"]
+    assert [block["type"] for block in sent_messages[1]["content"]] == ["thinking", "tool_use"]
 
 
 @pytest.mark.parametrize("receiver", [MISTRAL, KIMI, OPENAI, ANTHROPIC])
 def test_ids_stay_the_same_when_the_beginning_is_cut_off(receiver: Vendor) -> None:
-    """Also where an engine gives one id to every call."""
+    """Also if an engine gives one id to every call."""
     conversation = Conversation()
-    answer = chat({"content": None, "tool_calls": [called("same", "weather", PARIS)]})[0]
+    answer = chat({"content": None, "tool_calls": [tool_call_entry("same", "weather", PARIS)]})[0]
     for _ in range(3):
         conversation.add_user("Weather in Paris?")
         ask(OPENAI, conversation, answer)
@@ -101,7 +101,7 @@ def test_ids_stay_the_same_when_the_beginning_is_cut_off(receiver: Vendor) -> No
 
 @VENDORS
 def test_a_talk_that_was_left_open_is_closed_on_the_way(vendor: Vendor) -> None:
-    """Each call without a result is told that it was interrupted; the rest is as it was."""
+    """Each call without a result gets an interruption error; the rest is unchanged."""
     conversation = first_question(vendor)
     conversation.add_user("And Oslo?")
     ask(vendor, conversation, vendor.answers[0])
@@ -125,7 +125,7 @@ def test_a_talk_that_was_left_open_is_closed_on_the_way(vendor: Vendor) -> None:
 
 @pytest.mark.parametrize("vendor", [DEEPSEEK, MINIMAX, KIMI, MISTRAL, OPENAI])
 def test_a_call_that_was_cut_off_never_goes_back_as_broken_json(vendor: Vendor) -> None:
-    """It goes back without arguments, its reasoning verbatim, and with an error as its result."""
+    """It is sent without arguments, with its reasoning verbatim and an error as its result."""
     body = json.loads(json.dumps(vendor.answers[0]).replace(r"\"Rome\"}", r"\"Ro"))
     body["choices"][0]["finish_reason"] = "length"
     conversation = Conversation()
@@ -134,20 +134,20 @@ def test_a_call_that_was_cut_off_never_goes_back_as_broken_json(vendor: Vendor) 
     whole, broken = conversation.pending
     conversation.add_results([ToolResult(whole.id, "18")])
 
-    sent = send(conversation, vendor, repair=True)["messages"]
+    messages = send(conversation, vendor, repair=True)["messages"]
 
     message = body["choices"][0]["message"]
-    calls: list[Any] = [call["function"]["arguments"] for call in sent[1]["tool_calls"]]
+    calls: list[Any] = [call["function"]["arguments"] for call in messages[1]["tool_calls"]]
     assert calls == [PARIS, "{}"]
-    assert [call["id"] for call in sent[1]["tool_calls"]] == [whole.id, broken.id]
+    assert [call["id"] for call in messages[1]["tool_calls"]] == [whole.id, broken.id]
     for name in ("reasoning_content", "reasoning_details"):
-        assert sent[1].get(name) == message.get(name)
-    error = json.loads(sent[3]["content"].removeprefix("Error: "))
-    assert (sent[3]["tool_call_id"], error["is_error"]) == (broken.id, True)
+        assert messages[1].get(name) == message.get(name)
+    error = json.loads(messages[3]["content"].removeprefix("Error: "))
+    assert (messages[3]["tool_call_id"], error["is_error"]) == (broken.id, True)
 
 
 def test_a_broken_first_call_of_gemini_goes_back_under_the_sentinel() -> None:
-    """Its signature went with it, and an unsigned first call is refused."""
+    """Its signature is lost, and an unsigned first call is refused."""
     broken: dict[str, JSON] = {"functionCall": {"name": "weather", "args": [], "id": "b"}}
     parts: JSON = [{**broken, "thoughtSignature": "CsA9"}, function_call("clock", {}, "c")]
     content: JSON = {"role": "model", "parts": parts}
@@ -167,7 +167,7 @@ def test_a_broken_first_call_of_gemini_goes_back_under_the_sentinel() -> None:
 
 @pytest.mark.parametrize("vendor", [OPENAI, ANTHROPIC, GEMINI, RESPONSES, OLLAMA, MISTRAL])
 def test_a_late_result_stands_behind_its_call_on_the_wire(vendor: Vendor) -> None:
-    """Before the question that was asked meanwhile; an orphan is not sent."""
+    """Before the question that came in between; an orphan is not sent."""
     conversation = first_question(vendor)
     ask(vendor, conversation, vendor.answers[3])
     (waiting,) = conversation.pending
@@ -184,7 +184,7 @@ def test_a_late_result_stands_behind_its_call_on_the_wire(vendor: Vendor) -> Non
 
 @pytest.mark.parametrize("vendor", [OPENAI, ANTHROPIC, GEMINI, RESPONSES, OLLAMA, MISTRAL])
 def test_what_a_user_says_beside_a_result_is_heard(vendor: Vendor) -> None:
-    """Results under the user's role, as one format has them, lose nothing in another."""
+    """Text beside results in a user message is kept in other formats."""
     conversation = first_question(vendor)
     ask(vendor, conversation, vendor.answers[3])
     (waiting,) = conversation.pending
@@ -202,14 +202,14 @@ def test_what_a_user_says_beside_a_result_is_heard(vendor: Vendor) -> None:
 )
 def test_storage_in_the_middle_changes_no_byte(vendor: Vendor) -> None:
     """Stored and read again after every step, the requests are the same."""
-    kept, talk = Conversation(), Conversation()
+    messages, talk = Conversation(), Conversation()
     for answer, *contents in zip(
         vendor.answers, ("18", "noon", "", "7"), ("!no", "", "", ""), strict=True
     ):
-        for conversation in (kept, talk):
+        for conversation in (messages, talk):
             conversation.add_user("Next?")
             ask(vendor, conversation, answer)
             answer_calls(conversation, *contents[: len(conversation.pending)])
-        kept = stored(kept)
-        assert send(kept, vendor) == send(talk, vendor)
-    assert kept == talk
+        messages = stored(messages)
+        assert send(messages, vendor) == send(talk, vendor)
+    assert messages == talk

@@ -1,4 +1,4 @@
-"""Single rules of the vendors, seen in the request that goes out."""
+"""Single rules of the vendors, checked in the request."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from tests.probes.history.vendor_answers import (
     QWEN_PRESERVED,
 )
 from tests.probes.history.vendors import (
-    ASKED,
+    QUESTION,
     Vendor,
     chat_messages,
     first_question,
-    reasoned,
+    reasoning_fields,
     send,
     two_questions,
 )
 
 
 def test_mistral_gets_a_word_of_the_assistant_between_result_and_question() -> None:
-    """It refuses a user after a tool; the others get no such word."""
+    """It refuses a user turn after a tool turn; the others get no bridge."""
     for vendor, roles in ((MISTRAL, ["tool", "assistant", "user"]), (OPENAI, ["tool", "user"])):
         conversation = two_questions(vendor)
         conversation.add_user("Faster.")
@@ -51,7 +51,7 @@ def test_mistral_gets_a_word_of_the_assistant_between_result_and_question() -> N
     [(OPENAI, "developer"), (DEEPSEEK, "system"), (MISTRAL, "system"), (PLAIN, "system")],
 )
 def test_a_developer_speaks_as_system_where_that_role_is_unknown(vendor: Vendor, role: str) -> None:
-    """The request of a newer client goes on to any vendor."""
+    """The request of a newer client works with any vendor."""
     body: JSON = {"model": "m", "messages": [{"role": "developer", "content": "Be brief."}]}
     conversation = first_question(vendor)
     conversation.turns[0] = vendor.adapter.read_request(body).turns[0]
@@ -61,7 +61,7 @@ def test_a_developer_speaks_as_system_where_that_role_is_unknown(vendor: Vendor,
 
 @pytest.mark.parametrize("vendor", [DEEPSEEK, QWEN, KIMI])
 def test_a_choice_is_forced_where_thinking_is_off(vendor: Vendor) -> None:
-    """The switch and the choice go out together."""
+    """The switch and the choice are sent together."""
     body = send(two_questions(vendor), vendor, thinking=False)
 
     assert body["tool_choice"] == "required"
@@ -70,11 +70,11 @@ def test_a_choice_is_forced_where_thinking_is_off(vendor: Vendor) -> None:
 
 
 def test_glm_streams_calls_only_where_it_is_asked_to() -> None:
-    """And takes `auto`, which others while thinking do not."""
-    asked = replace(ASKED, stream=True, tool_choice=AUTO)
+    """And it accepts `auto`, which others refuse while thinking."""
+    question = replace(QUESTION, stream=True, tool_choice=AUTO)
 
-    body = send(two_questions(GLM), GLM, asked)
-    silent = send(two_questions(DEEPSEEK), DEEPSEEK, asked)
+    body = send(two_questions(GLM), GLM, question)
+    silent = send(two_questions(DEEPSEEK), DEEPSEEK, question)
 
     assert (body["stream"], body["tool_stream"], body["tool_choice"]) == (True, True, "auto")
     assert "tool_stream" not in silent
@@ -82,7 +82,7 @@ def test_glm_streams_calls_only_where_it_is_asked_to() -> None:
 
 
 def test_reasoning_that_was_never_received_is_absent_and_not_empty() -> None:
-    """A proxy that strips the field leaves nothing to replay; then DeepSeek must not think."""
+    """If a proxy strips the field, nothing can be replayed, and DeepSeek must not think."""
     conversation = two_questions(replace(DEEPSEEK, answers=OPENAI.answers))
 
     body = send(conversation, DEEPSEEK)
@@ -92,45 +92,45 @@ def test_reasoning_that_was_never_received_is_absent_and_not_empty() -> None:
 
 
 def test_reasoning_between_tags_goes_back_where_it_stood() -> None:
-    """MiniMax without reasoning_split wants its content preserved completely."""
-    said = "<think>\nBoth.\n</think>\n\nI look."
+    """MiniMax without reasoning_split requires its content completely preserved."""
+    content = "<think>\nBoth.\n</think>\n\nI look."
     answers = [dict(answer) for answer in MINIMAX.answers if isinstance(answer, dict)]
-    answers[2] = {"choices": [{"message": {"role": "assistant", "content": said}}]}
+    answers[2] = {"choices": [{"message": {"role": "assistant", "content": content}}]}
     conversation = two_questions(replace(MINIMAX, answers=tuple(answers)))
 
-    assert send(conversation, MINIMAX)["messages"][7] == {"role": "assistant", "content": said}
+    assert send(conversation, MINIMAX)["messages"][7] == {"role": "assistant", "content": content}
 
 
 def test_measured_rules_reach_the_wire() -> None:
-    """An engine behind the plain format that was seen to demand the reasoning of all turns."""
+    """An engine with the plain format that was measured to require the reasoning of all turns."""
     measured = override_dialect(PLAIN.dialect, {"reasoning_replay": "required_all_turns"})
     conversation = two_questions(PLAIN)
 
-    call = conversation.to_call(ASKED, SendOptions(measured, "plain")).call
+    call = conversation.to_call(QUESTION, SendOptions(measured, "plain")).call
     messages = PLAIN.adapter.write_request(call)["messages"]
 
     assert isinstance(messages, list)
-    assert messages == chat_messages(QWEN_IDS, reasoned(*FOUR, name="reasoning"))
+    assert messages == chat_messages(QWEN_IDS, reasoning_fields(*FOUR, name="reasoning"))
 
 
 @pytest.mark.parametrize("vendor", [DEEPSEEK, ANTHROPIC])
 def test_the_switch_of_thinking_wins_over_what_a_client_asked_for(vendor: Vendor) -> None:
-    """A forced choice and a thinking model never go out together."""
+    """A forced choice and thinking are never sent together."""
     thinking: JSON = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
-    asked = replace(ASKED, extra={vendor.format: thinking})
+    question = replace(QUESTION, extra={vendor.format: thinking})
 
-    body = send(two_questions(vendor), vendor, asked, thinking=False)
+    body = send(two_questions(vendor), vendor, question, thinking=False)
 
     assert body["thinking"] == {"type": "disabled"}
     assert "tool_choice" in body
 
 
 def test_an_engines_own_settings_stand_beside_the_switch() -> None:
-    """chat_template_kwargs of the operator are added to, not replaced."""
-    asked = replace(ASKED, options={"chat_template_kwargs": {"lang": "de"}})
+    """chat_template_kwargs of the operator are extended, not replaced."""
+    question = replace(QUESTION, options={"chat_template_kwargs": {"lang": "de"}})
 
-    on = send(two_questions(QWEN_PRESERVED), QWEN_PRESERVED, asked)
-    off = send(two_questions(QWEN_PRESERVED), QWEN_PRESERVED, asked, thinking=False)
+    on = send(two_questions(QWEN_PRESERVED), QWEN_PRESERVED, question)
+    off = send(two_questions(QWEN_PRESERVED), QWEN_PRESERVED, question, thinking=False)
 
     assert on["chat_template_kwargs"] == {"lang": "de", "preserve_thinking": True}
     assert off["chat_template_kwargs"] == {
@@ -152,10 +152,10 @@ def test_openai_models_that_reason_get_the_newer_name_of_the_limit() -> None:
 
 def test_the_parallel_switch_goes_out_with_tools_only() -> None:
     """OpenAI refuses it otherwise."""
-    asked = replace(ASKED, parallel=False)
+    question = replace(QUESTION, parallel=False)
 
-    assert send(two_questions(OPENAI), OPENAI, asked)["parallel_tool_calls"] is False
-    bare = send(two_questions(OPENAI), OPENAI, replace(asked, tools=(), tool_choice=None))
+    assert send(two_questions(OPENAI), OPENAI, question)["parallel_tool_calls"] is False
+    bare = send(two_questions(OPENAI), OPENAI, replace(question, tools=(), tool_choice=None))
     assert "parallel_tool_calls" not in bare
-    claude = send(two_questions(ANTHROPIC), ANTHROPIC, asked)["tool_choice"]
+    claude = send(two_questions(ANTHROPIC), ANTHROPIC, question)["tool_choice"]
     assert claude == {"type": "any", "disable_parallel_tool_use": True}

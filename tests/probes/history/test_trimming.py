@@ -25,7 +25,7 @@ CHAIN = [
 
 
 def test_z11_the_cut_is_at_a_question() -> None:
-    """A history that begins with a call is refused; six turns fit only as four."""
+    """A history that begins with a call is refused; of six turns only four fit."""
     trimmed = trim_turns(CHAIN, TrimBudget(6))
 
     assert trimmed.turns == (SYSTEM, *CHAIN[5:])
@@ -33,7 +33,7 @@ def test_z11_the_cut_is_at_a_question() -> None:
 
 
 def test_a_history_within_the_budget_is_left_alone() -> None:
-    """Nothing is dropped that need not be."""
+    """Nothing is dropped unnecessarily."""
     trimmed = trim_turns(CHAIN, TrimBudget(8), rule=ReplayRule.SIGNATURE)
 
     assert trimmed.turns == tuple(CHAIN)
@@ -41,7 +41,7 @@ def test_a_history_within_the_budget_is_left_alone() -> None:
 
 
 def test_the_last_question_stays_even_where_it_is_too_much() -> None:
-    """And the caller is told."""
+    """And `fits` is False."""
     trimmed = trim_turns(CHAIN, TrimBudget(1))
 
     assert trimmed.turns == (SYSTEM, *CHAIN[5:])
@@ -49,7 +49,7 @@ def test_the_last_question_stays_even_where_it_is_too_much() -> None:
 
 
 def test_tokens_are_counted_by_the_callers_rule() -> None:
-    """Whatever a turn costs, system turns cost it too."""
+    """The cost function also applies to system turns."""
     cost = {id(turn): 10 * index for index, turn in enumerate(CHAIN)}
 
     trimmed = trim_turns(CHAIN, TrimBudget(180, lambda turn: cost[id(turn)]))
@@ -59,7 +59,7 @@ def test_tokens_are_counted_by_the_callers_rule() -> None:
 
 
 def test_system_turns_may_be_given_up() -> None:
-    """Only where the caller says so."""
+    """Only if the caller says so."""
     assert trim_turns(CHAIN, TrimBudget(3), keep_system=False).turns == tuple(CHAIN[5:])
 
 
@@ -74,7 +74,7 @@ def test_z11_no_cut_parts_a_late_result_from_its_call() -> None:
 
 
 def test_z69_cutting_before_signed_blocks_is_said() -> None:
-    """What was cut may be covered by signatures that stay."""
+    """Remaining signatures may cover the removed turns."""
     assert trim_turns(CHAIN, TrimBudget(5), rule=ReplayRule.SIGNATURE).voids_signatures
     assert not trim_turns(CHAIN, TrimBudget(5), rule=ReplayRule.ALL_TURNS).voids_signatures
 
@@ -84,7 +84,7 @@ budgets = st.integers(0, 12).map(TrimBudget)
 
 @given(closed_turns(), budgets)
 def test_a_closed_history_stays_closed(turns: list[Turn], budget: TrimBudget) -> None:
-    """Trimming never opens a chain."""
+    """Trimming never separates a result from its call."""
     assert check_closure(trim_turns(turns, budget).turns) == []
 
 
@@ -92,12 +92,12 @@ def test_a_closed_history_stays_closed(turns: list[Turn], budget: TrimBudget) ->
 def test_the_last_question_and_all_behind_it_stay(
     turns: list[Turn], budget: TrimBudget, keep_system: bool
 ) -> None:
-    """Whatever the budget; and what stays are turns as they were, from behind."""
+    """Whatever the budget; the remaining turns are an unchanged suffix."""
     trimmed = trim_turns(turns, budget, keep_system=keep_system).turns
-    kept = [turn for turn in trimmed if not (keep_system and turn.role is Role.SYSTEM)]
-    asked = [turn for turn in turns if not (keep_system and turn.role is Role.SYSTEM)]
+    remaining = [turn for turn in trimmed if not (keep_system and turn.role is Role.SYSTEM)]
+    before = [turn for turn in turns if not (keep_system and turn.role is Role.SYSTEM)]
 
-    assert kept == asked[len(asked) - len(kept) :]
+    assert remaining == before[len(before) - len(remaining) :]
     assert trimmed[len(trimmed) - (len(turns) - max(last_question(turns), 0)) :] == tuple(
         turns[max(last_question(turns), 0) :]
     )
@@ -105,7 +105,7 @@ def test_the_last_question_and_all_behind_it_stay(
 
 @given(any_turns, budgets)
 def test_a_trimmed_history_begins_with_a_question(turns: list[Turn], budget: TrimBudget) -> None:
-    """Gemini and others want a user first."""
+    """Gemini and others require a user turn first."""
     trimmed = trim_turns(turns, budget)
     rest = [turn for turn in trimmed.turns if turn.role is not Role.SYSTEM]
 
@@ -117,7 +117,7 @@ def test_a_trimmed_history_begins_with_a_question(turns: list[Turn], budget: Tri
 def test_fits_says_whether_the_rest_is_within_the_budget(
     turns: list[Turn], budget: TrimBudget
 ) -> None:
-    """The cost is the cost of what is returned, and a larger budget keeps no less."""
+    """The cost is that of the returned turns, and a larger budget keeps no less."""
     trimmed = trim_turns(turns, budget)
 
     assert trimmed.cost == len(trimmed.turns)

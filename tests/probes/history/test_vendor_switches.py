@@ -1,4 +1,4 @@
-"""A conversation that goes on with another vendor: what its wire demands, and nothing invented."""
+"""A conversation that continues with another vendor gets what that vendor requires, uninvented."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ from tests.probes.history.vendor_answers import (
     use,
 )
 from tests.probes.history.vendors import (
-    ASKED,
     OSLO,
     PARIS,
+    QUESTION,
     ROME,
     Vendor,
     answer_calls,
     ask,
-    called,
     chat,
     chat_messages,
     first_question,
     prepare,
-    reasoned,
+    reasoning_fields,
     send,
+    tool_call_entry,
     two_questions,
 )
 
@@ -64,7 +64,7 @@ NAMES = [f"{a.dialect_name}-{b.dialect_name}" for a, b in PAIRS]
 
 
 def switched(old: Vendor, new: Vendor) -> Conversation:
-    """A talk whose second question is the new vendor's."""
+    """A conversation whose second question goes to the new vendor."""
     conversation = first_question(old)
     conversation.add_user("And Oslo?")
     ask(new, conversation, new.answers[3])
@@ -81,13 +81,13 @@ def wire_calls(vendor: Vendor, body: JSON) -> tuple[list[ToolCall], list[ToolRes
 
 @pytest.mark.parametrize(("old", "new"), PAIRS, ids=NAMES)
 def test_every_switch_is_closed_and_of_the_new_vendors_form(old: Vendor, new: Vendor) -> None:
-    """Read back by the endpoint: every call with its result, arguments whole, ids accepted."""
+    """Read back by the endpoint: every call with its result, complete arguments, accepted ids."""
     body = send(switched(old, new), new)
 
     accept(new.format, body)
-    read = new.adapter.read_request(body)
+    request = new.adapter.read_request(body)
     calls, results = wire_calls(new, body)
-    assert check_closure(read.turns) == []
+    assert check_closure(request.turns) == []
     assert [(call.name, dict(call.input)) for call in calls] == [
         ("weather", json.loads(PARIS)),
         ("weather", json.loads(ROME)),
@@ -100,7 +100,7 @@ def test_every_switch_is_closed_and_of_the_new_vendors_form(old: Vendor, new: Ve
 
 @pytest.mark.parametrize(("old", "new"), PAIRS, ids=NAMES)
 def test_no_switch_carries_what_only_the_old_vendor_understands(old: Vendor, new: Vendor) -> None:
-    """Signatures, sealed thoughts and item ids of the old one are nowhere in the request."""
+    """The request has no signatures, encrypted reasoning or item ids of the old vendor."""
     text = json.dumps(send(switched(old, new), new))
 
     # The new vendor's own answer is the fourth.
@@ -111,12 +111,12 @@ def test_no_switch_carries_what_only_the_old_vendor_understands(old: Vendor, new
 
 @pytest.mark.parametrize(("old", "new"), PAIRS, ids=NAMES)
 def test_no_switch_invents_reasoning(old: Vendor, new: Vendor) -> None:
-    """Whatever the endpoint reads as reasoning was said, to the letter, in that turn."""
+    """All reasoning that the endpoint reads was received verbatim in that turn."""
     conversation = switched(old, new)
 
-    read = new.adapter.read_request(send(conversation, new)).turns
+    request = new.adapter.read_request(send(conversation, new)).turns
 
-    assert _thoughts(read, len(FOUR)) <= _thoughts(conversation.turns, len(FOUR))
+    assert _thoughts(request, len(FOUR)) <= _thoughts(conversation.turns, len(FOUR))
 
 
 def _thoughts(turns: Sequence[Any], count: int) -> set[tuple[int, str]]:
@@ -132,7 +132,7 @@ def _thoughts(turns: Sequence[Any], count: int) -> set[tuple[int, str]]:
 
 @pytest.mark.parametrize(("old", "new"), PAIRS, ids=NAMES)
 def test_the_old_vendor_gets_its_own_back_whole(old: Vendor, new: Vendor) -> None:
-    """Asking another in between changes nothing of what is kept."""
+    """A question to another vendor in between changes nothing."""
     conversation = two_questions(old)
     before = send(conversation, old)
 
@@ -142,18 +142,18 @@ def test_the_old_vendor_gets_its_own_back_whole(old: Vendor, new: Vendor) -> Non
 
 
 def test_from_claude_to_deepseek_thoughts_go_on_as_text() -> None:
-    """The words of a block are real reasoning; sealed ones and signatures stay behind."""
+    """The text of a block is real reasoning; encrypted blocks and signatures are dropped."""
     conversation = switched(ANTHROPIC, DEEPSEEK)
     ids = ["toolu_01A", "toolu_01B", "toolu_01C", DEEPSEEK_IDS[3]]
 
     body = send(conversation, DEEPSEEK)
 
-    assert body["messages"] == chat_messages(ids, reasoned(*FOUR))
+    assert body["messages"] == chat_messages(ids, reasoning_fields(*FOUR))
     assert "thinking" not in body
 
 
 def test_from_openai_to_deepseek_it_must_not_think() -> None:
-    """There is nothing to replay, and nothing is made up: absent, not empty."""
+    """There is nothing to replay, and nothing is invented: absent, not empty."""
     body = send(switched(OPENAI, DEEPSEEK), DEEPSEEK)
 
     thoughts = [{}, {}, {}, {"reasoning_content": FOUR[3]}]
@@ -179,7 +179,7 @@ def test_from_deepseek_to_claude_reasoning_stays_behind() -> None:
 
 
 def test_from_kimi_to_claude_ids_lose_their_dots_on_both_sides() -> None:
-    """`functions.weather:0` breaks Claude's pattern; call and result change together."""
+    """`functions.weather:0` violates Claude's pattern; call and result change together."""
     calls, results = wire_calls(ANTHROPIC, send(switched(KIMI, ANTHROPIC), ANTHROPIC))
 
     ids = ["functions_weather_0", "functions_weather_1", "functions_clock_2", "toolu_01D"]
@@ -188,7 +188,7 @@ def test_from_kimi_to_claude_ids_lose_their_dots_on_both_sides() -> None:
 
 
 def test_from_claude_to_kimi_calls_are_numbered_through_the_conversation() -> None:
-    """In K2's own form, with its own later id untouched."""
+    """In K2's own form, with its own later id unchanged."""
     calls, results = wire_calls(KIMI, send(switched(ANTHROPIC, KIMI), KIMI))
 
     assert [call.id for call in calls] == list(KIMI_IDS)
@@ -197,7 +197,7 @@ def test_from_claude_to_kimi_calls_are_numbered_through_the_conversation() -> No
 
 @pytest.mark.parametrize("old", [ANTHROPIC, DEEPSEEK, KIMI, RESPONSES, GEMINI_OLD, OLLAMA_OLD])
 def test_from_anyone_to_mistral_ids_have_nine_alphanumerics(old: Vendor) -> None:
-    """The same ones on every later request, also after storage."""
+    """The same ids on every later request, also after storage."""
     conversation = switched(old, MISTRAL)
     body = send(conversation, MISTRAL)
     stored = Conversation.from_json(json.loads(json.dumps(conversation.as_json())))
@@ -226,7 +226,7 @@ def test_from_responses_to_gemini_the_first_call_of_each_step_has_the_sentinel()
 
 
 def test_from_gemini_to_responses_items_stand_without_ids() -> None:
-    """An id of ours would ask for a reasoning item that there never was."""
+    """An id of ours would require a reasoning item that never existed."""
     items = send(switched(GEMINI, RESPONSES), RESPONSES)["input"]
 
     assert items[1:4] == [
@@ -259,7 +259,7 @@ def test_from_claude_to_another_claude_shape_blocks_stay_behind() -> None:
 
 
 def test_from_deepseek_to_ollama_results_follow_the_calls() -> None:
-    """Reasoning takes the name that it has there, and old reasoning is left out."""
+    """Reasoning is renamed to the target's field, and old reasoning is dropped."""
     conversation = two_questions(DEEPSEEK)
 
     messages = send(conversation, OLLAMA)["messages"]
@@ -271,7 +271,7 @@ def test_from_deepseek_to_ollama_results_follow_the_calls() -> None:
 def test_fields_of_another_vendor_of_the_same_format_stay_behind() -> None:
     """A signature in an OpenAI-shaped call is as foreign as one in Gemini's own format."""
     google: JSON = {"google": {"thought_signature": "SIG"}}
-    calls: JSON = [called("a", "weather", PARIS, extra_content=google)]
+    calls: JSON = [tool_call_entry("a", "weather", PARIS, extra_content=google)]
     relay = Vendor("plain", "openai", chat({"content": None, "tool_calls": calls}))
     conversation = Conversation()
     conversation.add_user("Weather in Paris?")
@@ -287,21 +287,21 @@ def test_fields_of_another_vendor_of_the_same_format_stay_behind() -> None:
 
 
 def test_content_parts_that_only_one_vendor_writes_stay_behind() -> None:
-    """A thinking part in Mistral's content is no content elsewhere."""
+    """A thinking part in Mistral's content is dropped for others."""
     thought: JSON = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
-    said: JSON = [thought, {"type": "text", "text": "Yes."}]
+    content: JSON = [thought, {"type": "text", "text": "Yes."}]
     conversation = Conversation()
     conversation.add_user("Is it?")
-    ask(MISTRAL, conversation, chat({"content": said})[0])
+    ask(MISTRAL, conversation, chat({"content": content})[0])
     conversation.add_user("Sure?")
 
-    assert send(conversation, MISTRAL)["messages"][1]["content"] == said
+    assert send(conversation, MISTRAL)["messages"][1]["content"] == content
     assert send(conversation, OPENAI)["messages"][1]["content"] == "Yes."
 
 
 def test_white_space_before_calls_is_not_sent_to_claude() -> None:
-    """Open models write it, and Claude refuses a text without a visible character."""
-    calls: JSON = [called("a", "weather", PARIS)]
+    """Open models write it, and Claude refuses blank text."""
+    calls: JSON = [tool_call_entry("a", "weather", PARIS)]
     answers = chat({"content": "\n\n", "tool_calls": calls, "reasoning_content": "Hm."})
     conversation = Conversation()
     conversation.add_user("Weather in Paris?")
@@ -316,9 +316,9 @@ def test_white_space_before_calls_is_not_sent_to_claude() -> None:
 
 @pytest.mark.parametrize(("new", "longest"), [(OPENAI, 40), (RESPONSES, 64)])
 def test_ids_that_are_too_long_are_minted_anew(new: Vendor, longest: int) -> None:
-    """OpenAI refuses them; call and result still belong together."""
+    """OpenAI refuses them; call and result still match."""
     ids = [f"codex_mcp__{'x' * 60}__{number}" for number in range(4)]
-    calls: JSON = [called(id_, "weather", PARIS) for id_ in ids]
+    calls: JSON = [tool_call_entry(id_, "weather", PARIS) for id_ in ids]
     conversation = Conversation()
     conversation.add_user("Weather in Paris?")
     ask(QWEN, conversation, chat({"content": None, "tool_calls": calls})[0])
@@ -326,13 +326,13 @@ def test_ids_that_are_too_long_are_minted_anew(new: Vendor, longest: int) -> Non
 
     sent_calls, results = wire_calls(new, send(conversation, new))
 
-    said = {result.call_id: result.content for result in results}
-    assert [said[call.id] for call in sent_calls] == ["0", "1", "2", "3"]
+    content = {result.call_id: result.content for result in results}
+    assert [content[call.id] for call in sent_calls] == ["0", "1", "2", "3"]
     assert all(len(call.id) <= longest for call in sent_calls)
 
 
 def test_calls_found_in_text_go_out_as_calls_and_never_as_markup() -> None:
-    """What was repaired or found is sent as the JSON that it was read as."""
+    """Repaired calls and calls from text are sent as parsed JSON."""
     markup = "<tool_call>weather<arg_key>city</arg_key><arg_value>Rome</arg_value></tool_call>"
     conversation = Conversation()
     conversation.add_user("Weather in Rome?")
@@ -348,7 +348,7 @@ def test_calls_found_in_text_go_out_as_calls_and_never_as_markup() -> None:
 
 
 def test_one_conversation_through_five_vendors_and_storage() -> None:
-    """Each answer is kept as it came, and each vendor gets what it demands."""
+    """Each answer is kept as received, and each vendor gets what it requires."""
     conversation = Conversation()
     route = (KIMI, ANTHROPIC, GEMINI, RESPONSES, MINIMAX)
     for vendor in route:
@@ -364,4 +364,4 @@ def test_one_conversation_through_five_vendors_and_storage() -> None:
         accept(vendor.format, body)
         assert len({call.id for call in calls}) == 10
         assert {call.id for call in calls} == {result.call_id for result in results}
-        assert body == send(conversation, vendor, ASKED)
+        assert body == send(conversation, vendor, QUESTION)

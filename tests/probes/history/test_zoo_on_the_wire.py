@@ -14,14 +14,14 @@ from probes.history.model_conversation import Conversation, SendOptions
 from probes.history.request_changes import ChangeKind
 from probes.messages import JSON, ModelCall, ToolSpec
 from tests.probes.history.turn_builders import result
-from tests.probes.history.vendors import called
+from tests.probes.history.vendors import tool_call_entry
 
 CHAT = FORMATS["openai"]
-ASKED = ModelCall("m", (), (ToolSpec("f", "Does f.", {"type": "object"}),))
+QUESTION = ModelCall("m", (), (ToolSpec("f", "Does f.", {"type": "object"}),))
 
 
-def heard(*messages: dict[str, JSON]) -> Conversation:
-    """A talk in which the endpoint said these messages; each call is answered."""
+def conversation_of(*messages: dict[str, JSON]) -> Conversation:
+    """A conversation with these messages of the endpoint; each call is answered."""
     conversation = Conversation()
     conversation.add_user("Do it.")
     for message in messages:
@@ -33,61 +33,63 @@ def heard(*messages: dict[str, JSON]) -> Conversation:
     return conversation
 
 
-def told(conversation: Conversation, dialect: str) -> list[dict[str, Any]]:
-    """The assistant's messages as they go out."""
+def written_messages(conversation: Conversation, dialect: str) -> list[dict[str, Any]]:
+    """The assistant messages of the request."""
     body: Any = CHAT.write_request(
-        conversation.to_call(ASKED, SendOptions(dialect_named(dialect))).call
+        conversation.to_call(QUESTION, SendOptions(dialect_named(dialect))).call
     )
     return [message for message in body["messages"] if message["role"] == "assistant"]
 
 
 def a_call(id_: str) -> JSON:
-    return [called(id_, "f", "{}")]
+    return [tool_call_entry(id_, "f", "{}")]
 
 
 def test_z01_z02_reasoning_goes_out_on_the_messages_it_came_on() -> None:
-    """Read off the wire and written again, each message has its own reasoning_content."""
-    conversation = heard(
+    """Read and written again, each message has its own reasoning_content."""
+    conversation = conversation_of(
         {"content": None, "tool_calls": a_call("c1"), "reasoning_content": "one"},
         {"content": "Done.", "reasoning_content": "two"},
     )
 
-    assert [message["reasoning_content"] for message in told(conversation, "deepseek")] == [
+    assert [
+        message["reasoning_content"] for message in written_messages(conversation, "deepseek")
+    ] == [
         "one",
         "two",
     ]
 
 
 def test_z02_a_question_with_tools_takes_the_reasoning_of_plain_talk_along() -> None:
-    """Nothing was called yet, but the tools that are offered make all turns count."""
-    conversation = heard({"content": "Yes.", "reasoning_content": "one"})
+    """There are no calls yet, but offered tools make all turns count."""
+    conversation = conversation_of({"content": "Yes.", "reasoning_content": "one"})
     conversation.add_user("And now?")
 
-    assert told(conversation, "deepseek")[0]["reasoning_content"] == "one"
+    assert written_messages(conversation, "deepseek")[0]["reasoning_content"] == "one"
 
 
 def test_z02_z05_storage_loses_no_reasoning() -> None:
-    """A conversation that was stored is sent as one that was not, empty reasoning included."""
-    conversation = heard(
+    """A stored conversation is sent unchanged, empty reasoning included."""
+    conversation = conversation_of(
         {"content": None, "tool_calls": a_call("c1"), "reasoning_content": ""},
         {"content": "Done.", "reasoning_content": "two"},
     )
     stored: JSON = json.loads(json.dumps(conversation.as_json()))
 
-    again = told(Conversation.from_json(stored), "deepseek")
+    restored = written_messages(Conversation.from_json(stored), "deepseek")
 
-    assert [message["reasoning_content"] for message in again] == ["", "two"]
+    assert [message["reasoning_content"] for message in restored] == ["", "two"]
 
 
 def test_z05_an_empty_field_goes_out_empty_and_an_absent_one_stays_away() -> None:
-    """A client that leaves the field out when it is empty is refused."""
-    conversation = heard(
+    """A client that omits the field when it is empty is refused."""
+    conversation = conversation_of(
         {"content": None, "tool_calls": a_call("c1"), "reasoning_content": ""},
         {"content": None, "tool_calls": a_call("c2")},
         {"content": None, "tool_calls": a_call("c3"), "reasoning_content": None},
     )
 
-    first, second, third = told(conversation, "kimi")
+    first, second, third = written_messages(conversation, "kimi")
 
     assert first["reasoning_content"] == ""
     assert "reasoning_content" not in second
@@ -103,13 +105,13 @@ def test_z05_an_empty_field_goes_out_empty_and_an_absent_one_stays_away() -> Non
     ],
 )
 def test_z07_a_choice_in_a_clients_own_words_is_not_forced_either(choice: JSON) -> None:
-    """What the adapter keeps for the way back must not slip past the vendor's limit."""
+    """A choice kept in the client's format must not bypass the vendor's limit."""
     tool: JSON = {"type": "function", "function": {"name": "f"}}
     body: JSON = {"model": "m", "messages": [], "tools": [tool], "tool_choice": choice}
-    asked = CHAT.read_request(body)
+    question = CHAT.read_request(body)
 
-    thinking = apply_dialect(asked, dialect_named("deepseek"))
-    silent = apply_dialect(asked, dialect_named("deepseek"), thinking=False)
+    thinking = apply_dialect(question, dialect_named("deepseek"))
+    silent = apply_dialect(question, dialect_named("deepseek"), thinking=False)
 
     assert "tool_choice" not in CHAT.write_request(thinking.call)
     assert ChangeKind.TOOL_CHOICE_DROPPED in [change.kind for change in thinking.changes]
@@ -117,18 +119,18 @@ def test_z07_a_choice_in_a_clients_own_words_is_not_forced_either(choice: JSON) 
 
 
 def test_z08_the_thoughts_of_a_client_that_speaks_anthropic_reach_kimi() -> None:
-    """A gateway that loses the block on the way gets a 400 with the index of the message."""
+    """A gateway that loses the block gets a 400 with the index of the message."""
     thinking: JSON = {"type": "thinking", "thinking": "Hm.", "signature": "S"}
     use: JSON = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
-    answered: JSON = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}
+    result: JSON = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}
     body: JSON = {
         "messages": [
             {"role": "user", "content": "Do it."},
             {"role": "assistant", "content": [thinking, use]},
-            {"role": "user", "content": [answered]},
+            {"role": "user", "content": [result]},
         ]
     }
 
     conversation = Conversation(list(FORMATS["anthropic"].read_request(body).turns))
 
-    assert told(conversation, "kimi")[0]["reasoning_content"] == "Hm."
+    assert written_messages(conversation, "kimi")[0]["reasoning_content"] == "Hm."

@@ -1,4 +1,4 @@
-"""Short words for the values that the tests of the history are made of."""
+"""Short builders of the values in the history tests."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""What each vendor answers in the talk of `vendors`, in its own ids and shapes of reasoning."""
+"""The answers of each vendor in the conversation of `vendors`, with its own ids and reasoning."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 from probes.messages import JSON
-from tests.probes.history.vendors import Vendor, chat_answers, reasoned
+from tests.probes.history.vendors import Vendor, chat_answers, reasoning_fields
 
 FOUR = ("Both.\n", "", "Tell.", "Oslo, then.")
 NONE: tuple[Mapping[str, JSON], ...] = ({}, {}, {}, {})
@@ -37,17 +37,17 @@ def details(text: str) -> dict[str, JSON]:
 MINIMAX_THOUGHTS = [details(text) for text in FOUR]
 
 OPENAI = Vendor("openai", "openai", chat_answers(OPENAI_IDS, NONE))
-DEEPSEEK = Vendor("deepseek", "openai", chat_answers(DEEPSEEK_IDS, reasoned(*FOUR)))
+DEEPSEEK = Vendor("deepseek", "openai", chat_answers(DEEPSEEK_IDS, reasoning_fields(*FOUR)))
 DEEPSEEK_V32 = Vendor("deepseek_v32", "openai", DEEPSEEK.answers)
 MINIMAX = Vendor("minimax", "openai", chat_answers(MINIMAX_IDS, MINIMAX_THOUGHTS))
-GLM = Vendor("glm", "openai", chat_answers(QWEN_IDS, reasoned(*FOUR)))
+GLM = Vendor("glm", "openai", chat_answers(QWEN_IDS, reasoning_fields(*FOUR)))
 GLM_PRESERVED = Vendor("glm_preserved", "openai", GLM.answers)
-QWEN = Vendor("qwen", "openai", chat_answers(QWEN_IDS, reasoned(*FOUR)))
+QWEN = Vendor("qwen", "openai", chat_answers(QWEN_IDS, reasoning_fields(*FOUR)))
 QWEN_PRESERVED = Vendor("qwen_preserved", "openai", QWEN.answers)
-KIMI = Vendor("kimi", "openai", chat_answers(KIMI_IDS, reasoned(*FOUR)))
+KIMI = Vendor("kimi", "openai", chat_answers(KIMI_IDS, reasoning_fields(*FOUR)))
 KIMI_K3 = Vendor("kimi_k3", "openai", KIMI.answers)
 MISTRAL = Vendor("mistral", "openai", chat_answers(MISTRAL_IDS, NONE))
-PLAIN = Vendor("plain", "openai", chat_answers(QWEN_IDS, reasoned(*FOUR, name="reasoning")))
+PLAIN = Vendor("plain", "openai", chat_answers(QWEN_IDS, reasoning_fields(*FOUR, name="reasoning")))
 
 
 def _message(*blocks: JSON) -> JSON:
@@ -81,7 +81,7 @@ BLOCKS: tuple[tuple[dict[str, JSON], ...], ...] = (
         use("toolu_01A", "weather", {"city": "Pâris"}),
         use("toolu_01B", "weather", {"city": "Rome"}),
     ),
-    # An omitted thought: no words, and yet signed.
+    # An omitted thought: no text, but a signature.
     (thinking("", "Eq2"), use("toolu_01C", "clock", {})),
     (thinking("Tell.", "Eq3"), {"type": "text", "text": "18 at noon."}),
     (thinking("Oslo, then.", "Eq4"), use("toolu_01D", "weather", {"city": "Oslo"})),

@@ -1,7 +1,7 @@
-"""The vendors of the wire tests: how each answers, and a talk of two questions made of that.
+"""The vendors of the wire tests: their answers, and a conversation of two questions.
 
-Every talk is the same: a question, two calls at once, one of which fails, one call without
-arguments, an answer in words; then a second question and one more call.
+Every conversation is the same: a question, two parallel calls, one of which fails, one call without
+arguments, a text answer; then a second question and one more call.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ CITY: dict[str, JSON] = {
 EMPTY: dict[str, JSON] = {"type": "object", "properties": {}}
 WEATHER = ToolSpec("weather", "Weather of a city.", CITY)
 CLOCK = ToolSpec("clock", "The time.", None)
-ASKED = ModelCall("m", (), (WEATHER, CLOCK), 64, tool_choice=REQUIRED)
+QUESTION = ModelCall("m", (), (WEATHER, CLOCK), 64, tool_choice=REQUIRED)
 PARIS, ROME, OSLO = ('{"city": "Pâris"}', '{"city": "Rome"}', '{"city": "Oslo"}')
 
 
 @dataclass(frozen=True)
 class Vendor:
-    """Who is spoken to: its dialect by name, its wire format, and the answers it gives."""
+    """One vendor: the name of its dialect, its wire format, and its answers."""
 
     dialect_name: str
     format: str
@@ -46,22 +46,22 @@ class Vendor:
 
 
 def ask(vendor: Vendor, conversation: Conversation, answer: JSON) -> None:
-    """Let the vendor give an answer, read off the wire."""
+    """Add an answer of the vendor, read from the wire."""
     reply = vendor.adapter.read_reply(json.loads(json.dumps(answer)))
     conversation.add_reply(reply, vendor.dialect_name)
 
 
 def answer_calls(conversation: Conversation, *contents: str) -> None:
-    """Results for all waiting calls, the last first; what begins with `!` is an error."""
+    """Results for all pending calls, the last first; content that begins with `!` is an error."""
     results = [
-        ToolResult(call.id, said.removeprefix("!"), said.startswith("!"), call.name)
-        for call, said in zip(conversation.pending, contents, strict=True)
+        ToolResult(call.id, content.removeprefix("!"), content.startswith("!"), call.name)
+        for call, content in zip(conversation.pending, contents, strict=True)
     ]
     conversation.add_results(results[::-1])
 
 
 def first_question(vendor: Vendor) -> Conversation:
-    """The talk up to the answer in words."""
+    """The conversation up to the text answer."""
     conversation = Conversation()
     conversation.add_system("Be brief.")
     conversation.add_user("Weather in Paris and Rome?")
@@ -74,7 +74,7 @@ def first_question(vendor: Vendor) -> Conversation:
 
 
 def two_questions(vendor: Vendor) -> Conversation:
-    """The whole talk; the next answer is the vendor's."""
+    """The whole conversation; the next answer is the vendor's."""
     conversation = first_question(vendor)
     conversation.add_user("And Oslo?")
     ask(vendor, conversation, vendor.answers[3])
@@ -83,17 +83,17 @@ def two_questions(vendor: Vendor) -> Conversation:
 
 
 def prepare(
-    conversation: Conversation, vendor: Vendor, asked: ModelCall = ASKED, **how: Any
+    conversation: Conversation, vendor: Vendor, question: ModelCall = QUESTION, **how: Any
 ) -> PreparedCall:
     sending = SendOptions(vendor.dialect, vendor.dialect_name, **how)
-    return conversation.to_call(asked, sending)
+    return conversation.to_call(question, sending)
 
 
 def send(
-    conversation: Conversation, vendor: Vendor, asked: ModelCall = ASKED, **how: Any
+    conversation: Conversation, vendor: Vendor, question: ModelCall = QUESTION, **how: Any
 ) -> dict[str, Any]:
-    """The body that goes out, as the endpoint decodes it."""
-    prepared = prepare(conversation, vendor, asked, **how)
+    """The request body, as the endpoint decodes it."""
+    prepared = prepare(conversation, vendor, question, **how)
     body = vendor.adapter.write_request(prepared.call)
     decoded: dict[str, Any] = json.loads(json.dumps(body))
     return decoded
@@ -122,32 +122,38 @@ def chat(*messages: Mapping[str, JSON]) -> tuple[JSON, ...]:
     )
 
 
-def called(id_: str, name: str, arguments: str, **more: JSON) -> dict[str, JSON]:
+def tool_call_entry(id_: str, name: str, arguments: str, **more: JSON) -> dict[str, JSON]:
     function: dict[str, JSON] = {"name": name, "arguments": arguments}
     return {"id": id_, "type": "function", "function": function, **more}
 
 
 def chat_answers(ids: Sequence[str], thoughts: Sequence[Mapping[str, JSON]]) -> tuple[JSON, ...]:
     """The four answers of a vendor that differs only in its ids and its reasoning."""
-    first: JSON = [called(ids[0], "weather", PARIS), called(ids[1], "weather", ROME)]
+    first: JSON = [
+        tool_call_entry(ids[0], "weather", PARIS),
+        tool_call_entry(ids[1], "weather", ROME),
+    ]
     return chat(
         {"content": "I look.", "tool_calls": first, **thoughts[0]},
-        {"content": None, "tool_calls": [called(ids[2], "clock", "")], **thoughts[1]},
+        {"content": None, "tool_calls": [tool_call_entry(ids[2], "clock", "")], **thoughts[1]},
         {"content": "18 at noon.", **thoughts[2]},
-        {"content": "", "tool_calls": [called(ids[3], "weather", OSLO)], **thoughts[3]},
+        {"content": "", "tool_calls": [tool_call_entry(ids[3], "weather", OSLO)], **thoughts[3]},
     )
 
 
-def reasoned(*texts: str | None, name: str = "reasoning_content") -> list[dict[str, JSON]]:
-    """A reasoning field for each answer; None where the answer has none."""
+def reasoning_fields(*texts: str | None, name: str = "reasoning_content") -> list[dict[str, JSON]]:
+    """A reasoning field for each answer; None if the answer has none."""
     return [{} if text is None else {name: text} for text in texts]
 
 
 def chat_messages(
     ids: Sequence[str], thoughts: Sequence[Mapping[str, JSON]]
 ) -> list[dict[str, JSON]]:
-    """The talk as Chat Completions demands it, whoever serves it."""
-    first: JSON = [called(ids[0], "weather", PARIS), called(ids[1], "weather", ROME)]
+    """The conversation in Chat Completions form, for any vendor."""
+    first: JSON = [
+        tool_call_entry(ids[0], "weather", PARIS),
+        tool_call_entry(ids[1], "weather", ROME),
+    ]
     return [
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "Weather in Paris and Rome?"},
@@ -157,7 +163,7 @@ def chat_messages(
         {
             "role": "assistant",
             "content": None,
-            "tool_calls": [called(ids[2], "clock", "{}")],
+            "tool_calls": [tool_call_entry(ids[2], "clock", "{}")],
             **thoughts[1],
         },
         {"role": "tool", "tool_call_id": ids[2], "content": "noon"},
@@ -166,7 +172,7 @@ def chat_messages(
         {
             "role": "assistant",
             "content": "",
-            "tool_calls": [called(ids[3], "weather", OSLO)],
+            "tool_calls": [tool_call_entry(ids[3], "weather", OSLO)],
             **thoughts[3],
         },
         {"role": "tool", "tool_call_id": ids[3], "content": "7"},

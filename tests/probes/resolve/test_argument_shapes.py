@@ -59,19 +59,19 @@ UNION: dict[str, JSON] = {
 def test_z50_a_wrong_shape_is_mended_where_the_schema_says_how(
     value: JSON, expected: JSON, repairs: tuple[str, ...]
 ) -> None:
-    """Double encoding and wrappers are taken off if what is inside fits."""
-    found = fit_arguments(value, SchemaChecker(SCHEMA))
+    """Double encoding and wrappers are removed if the inner value fits."""
+    fitted = fit_arguments(value, SchemaChecker(SCHEMA))
 
-    assert (found.value, found.repairs) == (expected, repairs)
+    assert (fitted.value, fitted.repairs) == (expected, repairs)
 
 
 @pytest.mark.parametrize("value", [None, "null", "", [], "[]"])
 def test_nothing_stands_for_no_arguments_if_none_are_required(value: JSON) -> None:
     """A tool without required parameters may be called with nothing."""
-    found = fit_arguments(value, SchemaChecker(OPTIONAL))
+    fitted = fit_arguments(value, SchemaChecker(OPTIONAL))
 
-    assert found.value == {}
-    assert found.repairs[-1] == "empty_arguments"
+    assert fitted.value == {}
+    assert fitted.repairs[-1] == "empty_arguments"
     assert fit_arguments(value, SchemaChecker(SCHEMA)).value is None
 
 
@@ -93,7 +93,7 @@ def test_nothing_stands_for_no_arguments_if_none_are_required(value: JSON) -> No
     ],
 )
 def test_a_fix_that_does_not_fit_is_no_fix(value: JSON) -> None:
-    """Looking like the arguments is not enough."""
+    """Similarity to the arguments is not enough."""
     assert fit_arguments(value, SchemaChecker(SCHEMA)).value is None
 
 
@@ -103,31 +103,31 @@ def test_a_wrapper_that_the_schema_declares_stays() -> None:
         "type": "object",
         "properties": {"input": {"type": "object"}, "path": {"type": "string"}},
     }
-    found = fit_arguments({"input": {"path": "a"}}, SchemaChecker(schema))
+    fitted = fit_arguments({"input": {"path": "a"}}, SchemaChecker(schema))
 
-    assert (found.value, found.repairs) == ({"input": {"path": "a"}}, ())
+    assert (fitted.value, fitted.repairs) == ({"input": {"path": "a"}}, ())
 
 
 def test_z58_a_wrapper_around_keys_that_nobody_declared_stays() -> None:
-    """What is inside must be the tool's arguments, not merely pass for want of a rule."""
-    found = fit_arguments({"arguments": {"file": "a"}}, SchemaChecker(OPTIONAL))
+    """The inner value must be the tool's arguments, not merely pass an open schema."""
+    fitted = fit_arguments({"arguments": {"file": "a"}}, SchemaChecker(OPTIONAL))
 
-    assert (found.value, found.repairs) == ({"arguments": {"file": "a"}}, ())
+    assert (fitted.value, fitted.repairs) == ({"arguments": {"file": "a"}}, ())
 
 
 def test_a_wrapper_stays_where_the_schema_welcomes_other_keys() -> None:
-    """An object that is open by its own word means what it says."""
+    """An explicitly open object is meant literally."""
     schema = {**OPTIONAL, "additionalProperties": {"type": "object"}}
-    found = fit_arguments({"input": {"path": "a"}}, SchemaChecker(schema))
+    fitted = fit_arguments({"input": {"path": "a"}}, SchemaChecker(schema))
 
-    assert (found.value, found.repairs) == ({"input": {"path": "a"}}, ())
+    assert (fitted.value, fitted.repairs) == ({"input": {"path": "a"}}, ())
 
 
 def test_a_string_stays_a_string_where_the_schema_wants_one() -> None:
     """Text that looks like JSON is still text."""
-    found = fit_arguments({"path": '{"old": "x"}', "edits": []}, SchemaChecker(SCHEMA))
+    fitted = fit_arguments({"path": '{"old": "x"}', "edits": []}, SchemaChecker(SCHEMA))
 
-    assert (found.value, found.repairs) == ({"path": '{"old": "x"}', "edits": []}, ())
+    assert (fitted.value, fitted.repairs) == ({"path": '{"old": "x"}', "edits": []}, ())
 
 
 @pytest.mark.parametrize(
@@ -143,24 +143,24 @@ def test_a_string_stays_a_string_where_the_schema_wants_one() -> None:
 def test_a_union_with_text_prefers_the_structure_that_fits(
     content: str, expected: JSON, repairs: tuple[str, ...]
 ) -> None:
-    """The string branch would take a stringified object silently."""
-    found = fit_arguments({"content": content}, SchemaChecker(UNION))
+    """The string branch would silently accept a stringified object."""
+    fitted = fit_arguments({"content": content}, SchemaChecker(UNION))
 
-    assert (found.value, found.repairs) == ({"content": expected}, repairs)
+    assert (fitted.value, fitted.repairs) == ({"content": expected}, repairs)
 
 
 def test_a_string_to_blame_inside_a_union_is_found() -> None:
-    """A union fails as a whole; what is wrong stands deeper."""
+    """A union misfits as a whole, although the fault is deeper."""
     branch: JSON = {"type": "object", "properties": {"x": {"type": "array"}}, "required": ["x"]}
     schema: dict[str, JSON] = {"properties": {"u": {"anyOf": [branch, {"type": "integer"}]}}}
-    found = fit_arguments({"u": {"x": "[1]"}}, SchemaChecker(schema))
+    fitted = fit_arguments({"u": {"x": "[1]"}}, SchemaChecker(schema))
 
-    assert (found.value, found.repairs) == ({"u": {"x": [1]}}, ("decoded_string",))
+    assert (fitted.value, fitted.repairs) == ({"u": {"x": [1]}}, ("decoded_string",))
 
 
 def test_many_stringified_values_end_in_bounded_work() -> None:
-    """A reply of thousands of encoded items is refused or read, not chewed on."""
+    """A reply with thousands of encoded items is handled in bounded time."""
     schema: dict[str, JSON] = {"properties": {"a": {"items": {"type": "object"}}}}
-    found = fit_arguments({"a": ["{}"] * 5000}, SchemaChecker(schema))
+    fitted = fit_arguments({"a": ["{}"] * 5000}, SchemaChecker(schema))
 
-    assert found.value is None
+    assert fitted.value is None

@@ -32,7 +32,7 @@ TOOLS = [
 ]
 
 
-def read(
+def resolve(
     text: str,
     name: str = "get_weather",
     *,
@@ -52,16 +52,16 @@ def read(
 
 
 def broken(text: str, name: str = "get_weather", *, truncated: bool = False) -> BrokenCall:
-    found = read(text, name, truncated=truncated)
-    assert isinstance(found, BrokenCall)
-    return found
+    call = resolve(text, name, truncated=truncated)
+    assert isinstance(call, BrokenCall)
+    return call
 
 
 def test_a_call_that_is_right_passes_as_it_came() -> None:
     """No repairs, the arguments as written, the id kept."""
-    found = read('{"city": "Paris", "days": 3}')
+    call = resolve('{"city": "Paris", "days": 3}')
 
-    assert found == ToolCall(
+    assert call == ToolCall(
         "call_1",
         "get_weather",
         {"city": "Paris", "days": 3},
@@ -71,12 +71,12 @@ def test_a_call_that_is_right_passes_as_it_came() -> None:
 
 
 def test_name_syntax_and_shape_repairs_are_named_in_order() -> None:
-    """What was done first stands first."""
-    found = read("```json\n{'arguments': {'city': 'Paris'}}\n```", "functions.get_weather")
+    """Earlier repairs come first."""
+    call = resolve("```json\n{'arguments': {'city': 'Paris'}}\n```", "functions.get_weather")
 
-    assert isinstance(found, ToolCall)
-    assert (found.name, found.input) == ("get_weather", {"city": "Paris"})
-    assert found.repairs == (
+    assert isinstance(call, ToolCall)
+    assert (call.name, call.input) == ("get_weather", {"city": "Paris"})
+    assert call.repairs == (
         "name_prefix",
         "strip_fence",
         "python_literals",
@@ -85,29 +85,29 @@ def test_name_syntax_and_shape_repairs_are_named_in_order() -> None:
 
 
 def test_z55_an_unknown_tool_is_an_error_that_lists_the_real_ones() -> None:
-    """The model sees the name it wrote and the names it may use, not a hidden substitute."""
-    found = broken("{}", "get_forecast")
+    """The model sees its own name and the available names; no tool is substituted."""
+    call = broken("{}", "get_forecast")
 
-    assert found.kind is Breakage.UNKNOWN_TOOL
-    assert found.name == "get_forecast"
-    assert found.error == (
+    assert call.kind is Breakage.UNKNOWN_TOOL
+    assert call.name == "get_forecast"
+    assert call.error == (
         "There is no tool named 'get_forecast'. Available tools: anything, bash, get_weather, now."
     )
-    assert found.as_error()["error_code"] == "unknown_tool"
+    assert call.as_error()["error_code"] == "unknown_tool"
 
 
 def test_the_list_of_available_tools_is_bounded() -> None:
     """Ten thousand tools with long names do not fill the context."""
     many = [ToolSpec(f"tool_{number}_" + "x" * 100, "", None) for number in range(10_000)]
-    found = read("{}", "y" * 10_000, tools=many)
+    call = resolve("{}", "y" * 10_000, tools=many)
 
-    assert isinstance(found, BrokenCall)
-    assert "and 9950 more" in found.error
-    assert len(found.error) < 3000
+    assert isinstance(call, BrokenCall)
+    assert "and 9950 more" in call.error
+    assert len(call.error) < 3000
 
 
 @pytest.mark.parametrize(
-    ("text", "path", "wanted"),
+    ("text", "path", "expected"),
     [
         ("{}", "$", '"city" is a required property'),
         ('{"city": 5}', "$.city", 'not of type "string"'),
@@ -116,31 +116,31 @@ def test_the_list_of_available_tools_is_bounded() -> None:
     ],
 )
 def test_arguments_that_break_the_schema_say_where_and_what_was_wanted(
-    text: str, path: str, wanted: str
+    text: str, path: str, expected: str
 ) -> None:
-    """The first error's path and sentence are what the model needs to try again."""
-    found = broken(text)
+    """The path and message of the first error let the model try again."""
+    call = broken(text)
 
-    assert (found.kind, found.path, found.retryable) == (Breakage.SCHEMA_MISMATCH, path, True)
-    assert wanted in found.error
+    assert (call.kind, call.path, call.retryable) == (Breakage.SCHEMA_MISMATCH, path, True)
+    assert expected in call.error
 
 
 def test_a_huge_wrong_value_does_not_make_a_huge_message() -> None:
-    """The value is cut; what was wanted stays."""
-    found = broken(json.dumps({"city": ["x" * 100_000]}))
+    """The value is cut; the requirement is kept."""
+    call = broken(json.dumps({"city": ["x" * 100_000]}))
 
-    assert len(found.error) < 600
-    assert 'is not of type "string"' in found.error
+    assert len(call.error) < 600
+    assert 'is not of type "string"' in call.error
 
 
 @pytest.mark.parametrize("text", ["[1]", "5", '"Paris"', "true", "[{}, {}]"])
 def test_arguments_that_are_no_object_are_told_so(text: str) -> None:
-    """A lone value is never guessed to be the one parameter."""
+    """A lone value is never assumed to be the only parameter."""
     assert broken(text).kind is Breakage.NOT_AN_OBJECT
 
 
 def test_too_large_arguments_are_not_worth_a_retry() -> None:
-    """Size and depth have a limit, and the model cannot mend it by trying again."""
+    """Size and depth are limited, and a retry cannot fix them."""
     large = broken('{"city": "' + "x" * MAX_BYTES + '"}')
     deep = broken("[" * 100)
 
@@ -150,37 +150,37 @@ def test_too_large_arguments_are_not_worth_a_retry() -> None:
 
 def test_z19_concatenated_arguments_are_no_call() -> None:
     """Two argument objects in one string are refused with a reason."""
-    found = broken('{"city": "Paris"}{"city": "Rome"}')
+    call = broken('{"city": "Paris"}{"city": "Rome"}')
 
-    assert found.kind is Breakage.INVALID_JSON
-    assert "Each call has an arguments object of its own" in found.error
+    assert call.kind is Breakage.INVALID_JSON
+    assert "Each call has an arguments object of its own" in call.error
 
 
 def test_z45_a_trailing_bracket_does_not_cost_the_call() -> None:
     """`{..}]` is what gpt-oss writes."""
-    found = read('{"city": "Paris"}]')
+    call = resolve('{"city": "Paris"}]')
 
-    assert isinstance(found, ToolCall)
-    assert found.repairs == ("trailing_junk",)
+    assert isinstance(call, ToolCall)
+    assert call.repairs == ("trailing_junk",)
 
 
 @pytest.mark.parametrize("key", ["city<arg_key", "city</arg_value>", "<parameter=city>", "a<|x|>"])
 def test_z35_markup_in_a_key_rejects_the_call(key: str) -> None:
-    """Fragments of another format in the keys mean that the values cannot be trusted."""
-    found = broken(json.dumps({"city": "Paris", key: "x"}), "anything")
+    """With fragments of another format in the keys, the values cannot be trusted."""
+    call = broken(json.dumps({"city": "Paris", key: "x"}), "anything")
 
-    assert found.kind is Breakage.RESIDUAL_MARKUP
+    assert call.kind is Breakage.RESIDUAL_MARKUP
 
 
 def test_markup_in_a_value_is_content() -> None:
-    """A file may well hold tags."""
-    assert isinstance(read('{"city": "</arg_value><arg_key>"}'), ToolCall)
+    """A file may contain tags."""
+    assert isinstance(resolve('{"city": "</arg_value><arg_key>"}'), ToolCall)
 
 
 def test_z38_replayed_arguments_are_json_again() -> None:
     """Repaired arguments go back as JSON, others as received; dialects write {} for no text."""
-    repaired = read("{'city': 'Paris',}")
-    clean = read('{"city":   "Paris"}')
+    repaired = resolve("{'city': 'Paris',}")
+    clean = resolve('{"city":   "Paris"}')
 
     assert isinstance(repaired, ToolCall)
     assert isinstance(clean, ToolCall)
@@ -191,14 +191,14 @@ def test_z38_replayed_arguments_are_json_again() -> None:
 def test_z58_a_string_parameter_is_never_decoded() -> None:
     """A wrapper written as text stays text: no repair makes a command out of it."""
     inner = '{"command": "rm -rf /"}'
-    found = read(json.dumps({"command": inner}), "bash")
+    call = resolve(json.dumps({"command": inner}), "bash")
 
-    assert isinstance(found, ToolCall)
-    assert (found.input, found.repairs) == ({"command": inner}, ())
+    assert isinstance(call, ToolCall)
+    assert (call.input, call.repairs) == ({"command": inner}, ())
 
 
 def test_z58_a_repair_that_does_not_validate_is_not_executed() -> None:
-    """A shape that only looks like the arguments is an error."""
+    """A shape that only resembles the arguments is an error."""
     assert broken('{"args": "ls"}', "bash").kind is Breakage.SCHEMA_MISMATCH
     assert broken('"ls -l"', "bash").kind is Breakage.NOT_AN_OBJECT
     assert broken('{"arguments": {"cmd": "ls"}}', "bash").kind is Breakage.SCHEMA_MISMATCH
@@ -209,19 +209,19 @@ def test_z58_a_repair_that_does_not_validate_is_not_executed() -> None:
     "text", ["{'city': 'Paris'}", '{"city": "Paris"}]', '"{}"', '[{"city": "Paris"}]', "null"]
 )
 def test_without_repair_only_strict_json_of_the_right_shape_counts(text: str) -> None:
-    """The unrepaired rate is measured by the same ladder."""
-    assert isinstance(read(text, repair=False), BrokenCall)
-    assert isinstance(read('{"city": "Paris"}', "Get_Weather", repair=False), BrokenCall)
-    assert isinstance(read('{"city": "Paris"}', repair=False), ToolCall)
+    """The unrepaired rate is measured by the same code."""
+    assert isinstance(resolve(text, repair=False), BrokenCall)
+    assert isinstance(resolve('{"city": "Paris"}', "Get_Weather", repair=False), BrokenCall)
+    assert isinstance(resolve('{"city": "Paris"}', repair=False), ToolCall)
 
 
 @pytest.mark.parametrize("schema", [None, {}])
 def test_a_tool_without_a_schema_takes_any_object(schema: Mapping[str, JSON] | None) -> None:
-    """There is nothing to hold the arguments against."""
-    found = read('{"input": {"x": 1}}', "f", tools=[ToolSpec("f", "", schema)])
+    """There is nothing to validate against."""
+    call = resolve('{"input": {"x": 1}}', "f", tools=[ToolSpec("f", "", schema)])
 
-    assert isinstance(found, ToolCall)
-    assert (found.input, found.repairs) == ({"input": {"x": 1}}, ())
+    assert isinstance(call, ToolCall)
+    assert (call.input, call.repairs) == ({"input": {"x": 1}}, ())
 
 
 @pytest.mark.parametrize(
@@ -232,35 +232,35 @@ def test_a_schema_that_does_not_compile_checks_nothing_and_says_so(
     schema: Mapping[str, JSON],
 ) -> None:
     """The model is not blamed for the caller's schema, and nothing is fetched."""
-    found = read('{"a": 1}', "f", tools=[ToolSpec("f", "", schema)])
+    call = resolve('{"a": 1}', "f", tools=[ToolSpec("f", "", schema)])
 
-    assert isinstance(found, ToolCall)
-    assert found.repairs == ("schema_not_compiled",)
+    assert isinstance(call, ToolCall)
+    assert call.repairs == ("schema_not_compiled",)
 
 
 def test_a_pattern_with_lookahead_is_still_checked() -> None:
-    """The linear engine has no lookaround; such a schema is not simply waved through."""
+    """The linear engine has no lookaround; such a schema is checked by the other engine."""
     schema: dict[str, JSON] = {"properties": {"a": {"type": "string", "pattern": "^(?=x).y$"}}}
     tools = [ToolSpec("f", "", schema)]
 
-    assert isinstance(read('{"a": "xy"}', "f", tools=tools), ToolCall)
-    assert isinstance(read('{"a": "zy"}', "f", tools=tools), BrokenCall)
+    assert isinstance(resolve('{"a": "xy"}', "f", tools=tools), ToolCall)
+    assert isinstance(resolve('{"a": "zy"}', "f", tools=tools), BrokenCall)
 
 
 def test_without_tools_name_and_arguments_are_taken_as_they_are() -> None:
-    """A text may be read by someone who does not know what was offered."""
-    found = read('{"a": 1}', "whatever", tools=())
+    """A text may be read without knowing the offered tools."""
+    call = resolve('{"a": 1}', "whatever", tools=())
 
-    assert isinstance(found, ToolCall)
-    assert (found.name, found.input, found.repairs) == ("whatever", {"a": 1}, ())
-    assert isinstance(read("{}", "", tools=()), BrokenCall)
+    assert isinstance(call, ToolCall)
+    assert (call.name, call.input, call.repairs) == ("whatever", {"a": 1}, ())
+    assert isinstance(resolve("{}", "", tools=()), BrokenCall)
 
 
 def test_a_cut_call_is_refused_even_if_it_validates() -> None:
     """A prefix of a longer value can be a valid one."""
-    found = broken('{"city": "Par"}', truncated=True)
+    call = broken('{"city": "Par"}', truncated=True)
 
-    assert found.kind is Breakage.TRUNCATED_CALL
+    assert call.kind is Breakage.TRUNCATED_CALL
 
 
 def raw(arguments: JsonText, *, closed: bool = True) -> RawCall:
@@ -268,15 +268,15 @@ def raw(arguments: JsonText, *, closed: bool = True) -> RawCall:
 
 
 def test_a_swallowed_end_tag_is_noted_and_forgiven() -> None:
-    """Stop strings remove the closing tag; the arguments are whole."""
-    found = resolve_call(raw(JsonText('{"city": "Paris"}'), closed=False), TOOLS)
+    """Stop strings remove the closing tag; the arguments are complete."""
+    call = resolve_call(raw(JsonText('{"city": "Paris"}'), closed=False), TOOLS)
 
-    assert isinstance(found, ToolCall)
-    assert found.repairs == ("unterminated",)
+    assert isinstance(call, ToolCall)
+    assert call.repairs == ("unterminated",)
 
 
 def test_json_that_ends_early_in_an_open_call_is_truncated() -> None:
-    """Nobody knows what would have followed."""
+    """The rest is unknown."""
     opened = resolve_call(raw(JsonText('{"city": "Par'), closed=False), TOOLS)
     closed = resolve_call(raw(JsonText('{"city": "Par')), TOOLS)
 
@@ -297,7 +297,7 @@ def test_ids_are_minted_by_place_and_text() -> None:
 
 
 def test_where_a_call_was_found_is_kept() -> None:
-    """A call inside the reasoning is not the same as one in the answer."""
+    """A call inside the reasoning differs from one in the answer."""
     call = RawCall("now", JsonText("{}"), "hermes", "", location=Location.REASONING)
 
     assert resolve_call(call, TOOLS).location is Location.REASONING
@@ -306,22 +306,22 @@ def test_where_a_call_was_found_is_kept() -> None:
 @given(st.text() | JSON_VALUES.map(json.dumps), st.booleans(), st.booleans())
 def test_whatever_is_handed_out_validates(text: str, repair: bool, truncated: bool) -> None:
     """Any text gives a call that fits its schema or an error; a cut one is never a call."""
-    found = read(text, repair=repair, truncated=truncated)
+    call = resolve(text, repair=repair, truncated=truncated)
 
-    if isinstance(found, ToolCall):
+    if isinstance(call, ToolCall):
         assert not truncated
-        assert isinstance(found.input["city"], str)
-        assert set(found.input) <= {"city", "days"}
+        assert isinstance(call.input["city"], str)
+        assert set(call.input) <= {"city", "days"}
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z ]{0,9}", fullmatch=True), JSON_VALUES, max_size=4))
 def test_a_strict_object_passes_with_no_repairs(value: dict[str, JSON]) -> None:
-    """Nothing is done to what needs nothing."""
-    found = read(json.dumps(value), "anything")
+    """Valid arguments are not changed."""
+    call = resolve(json.dumps(value), "anything")
 
-    assert isinstance(found, ToolCall)
-    assert json.dumps(found.input) == json.dumps(value)
-    assert found.repairs == ()
+    assert isinstance(call, ToolCall)
+    assert json.dumps(call.input) == json.dumps(value)
+    assert call.repairs == ()
 
 
 @given(
@@ -333,12 +333,12 @@ def test_a_strict_object_passes_with_no_repairs(value: dict[str, JSON]) -> None:
 def test_tags_of_any_content_are_read_without_an_exception(
     items: list[Parameter], state: tuple[bool, bool], name: str, repair: bool
 ) -> None:
-    """A call from tags is whole or refused; one that ended inside a value is always refused."""
+    """A call from tags is complete or an error; one that ended inside a value is an error."""
     closed, open_value = state
     call = RawCall(
         name, Parameters(tuple(items)), "glm", "raw", closed=closed, open_value=open_value
     )
 
-    found = resolve_call(call, TOOLS, repair=repair)
+    resolved = resolve_call(call, TOOLS, repair=repair)
 
-    assert isinstance(found, BrokenCall) or not open_value
+    assert isinstance(resolved, BrokenCall) or not open_value

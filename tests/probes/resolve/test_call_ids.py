@@ -35,7 +35,7 @@ def test_a_minted_id_depends_on_its_seed_alone() -> None:
 def test_an_id_is_kept_where_the_target_takes_it_and_rewritten_where_not(
     rule: str, id: str, wire: str
 ) -> None:
-    """Native ids survive; foreign ones get the target's form and find the way back."""
+    """Native ids are kept; foreign ones get the target's form and map back."""
     ids = IdMap(RULES[rule])
 
     assert ids.walk().call(id, "f") == wire
@@ -43,7 +43,7 @@ def test_an_id_is_kept_where_the_target_takes_it_and_rewritten_where_not(
 
 
 def test_z49_a_foreign_id_becomes_nine_alphanumerics_for_mistral() -> None:
-    """Mistral refuses every other id; the same id always becomes the same one."""
+    """Mistral refuses every other id; equal ids map to the same one."""
     wire = IdMap(RULES["mistral"]).walk().call("call_00_9nLf", "f")
 
     assert re.fullmatch(r"[a-zA-Z0-9]{9}", wire)
@@ -51,14 +51,14 @@ def test_z49_a_foreign_id_becomes_nine_alphanumerics_for_mistral() -> None:
 
 
 def test_z43_reused_ids_pair_by_position() -> None:
-    """Each call goes out under its own id and its result follows it."""
+    """Each call is sent with its own id, and its result has the same."""
     walk = IdMap(RULES["any"]).walk()
 
-    sent = [walk.call("call_0", "f"), walk.result("call_0")]
-    sent += [walk.call("call_0", "f"), walk.call("call_0", "g")]
-    sent += [walk.result("call_0"), walk.result("call_0"), walk.result("call_0")]
+    wire_ids = [walk.call("call_0", "f"), walk.result("call_0")]
+    wire_ids += [walk.call("call_0", "f"), walk.call("call_0", "g")]
+    wire_ids += [walk.result("call_0"), walk.result("call_0"), walk.result("call_0")]
 
-    assert sent == [
+    assert wire_ids == [
         "call_0",
         "call_0",
         "call_0_dup1",
@@ -70,7 +70,7 @@ def test_z43_reused_ids_pair_by_position() -> None:
 
 
 def test_kimi_numbers_run_through_the_conversation() -> None:
-    """K2 loses count when numbers start again."""
+    """K2 miscounts if numbers restart."""
     walk = IdMap(RULES["kimi"]).walk()
 
     assert [walk.call(f"call_{number}", name) for number, name in enumerate("fgf")] == [
@@ -81,7 +81,7 @@ def test_kimi_numbers_run_through_the_conversation() -> None:
 
 
 def test_a_later_walk_sends_what_an_earlier_one_sent() -> None:
-    """The whole history goes out with every request."""
+    """The whole history is sent with every request."""
     ids = IdMap(RULES["mistral"])
     first, second = ids.walk(), ids.walk()
 
@@ -95,20 +95,20 @@ def test_a_later_walk_sends_what_an_earlier_one_sent() -> None:
     "value", [None, {}, {"rule": "no", "ids": []}, {"rule": "any", "ids": [1]}]
 )
 def test_a_stored_map_that_is_none_is_refused(value: object) -> None:
-    """Storage may be older than the code."""
+    """Stored data may be older than the code."""
     with pytest.raises(WireError):
         IdMap.from_json(value)  # type: ignore[arg-type]
 
 
 @given(st.sampled_from(sorted(RULES)), st.lists(st.tuples(st.text(), st.text()), max_size=12))
 def test_wire_ids_are_distinct_valid_and_lead_back(rule: str, calls: list[tuple[str, str]]) -> None:
-    """Whatever the ids were, also after a round trip through storage."""
+    """Whatever the ids, also after a round trip through storage."""
     ids = IdMap(RULES[rule])
     walk = ids.walk()
 
-    sent = [walk.call(id, name) for id, name in calls]
+    wire_ids = [walk.call(id, name) for id, name in calls]
     stored = IdMap.from_json(json.loads(json.dumps(ids.as_json())))
 
-    assert len(set(sent)) == len(sent)
-    assert all(RULES[rule].accepts(wire) for wire in sent)
-    assert [stored.ours(wire) for wire in sent] == [id for id, _ in calls]
+    assert len(set(wire_ids)) == len(wire_ids)
+    assert all(RULES[rule].accepts(wire) for wire in wire_ids)
+    assert [stored.ours(wire) for wire in wire_ids] == [id for id, _ in calls]

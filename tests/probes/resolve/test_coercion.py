@@ -10,11 +10,11 @@ from probes.parsers.base import Parameter
 from probes.resolve.coercion import ParameterReading, read_parameters
 
 
-def value_of(text: str, schema: JSON, *, is_string: bool | None = None) -> ParameterReading:
+def read_value(text: str, schema: JSON, *, is_string: bool | None = None) -> ParameterReading:
     checker = SchemaChecker({"type": "object", "properties": {"p": schema}})
-    found = read_parameters([Parameter("p", text, is_string)], checker)
-    assert isinstance(found.value, dict)
-    return ParameterReading(found.value["p"], found.repairs)
+    reading = read_parameters([Parameter("p", text, is_string)], checker)
+    assert isinstance(reading.value, dict)
+    return ParameterReading(reading.value["p"], reading.repairs)
 
 
 @pytest.mark.parametrize(
@@ -36,25 +36,25 @@ def value_of(text: str, schema: JSON, *, is_string: bool | None = None) -> Param
 )
 @pytest.mark.parametrize("schema", [{"type": "string"}, {"enum": ["x"], "type": "string"}, {}])
 def test_a_pure_string_is_never_coerced(text: str, schema: JSON) -> None:
-    """Zeros, words, white space and markup arrive to the character."""
+    """Zeros, words, white space and markup are kept to the character."""
     expected = "x" if schema == {"enum": ["x"], "type": "string"} and text == " x \n" else text
 
-    assert value_of(text, schema).value == expected
+    assert read_value(text, schema).value == expected
 
 
 @given(st.text())
 def test_any_text_of_a_string_parameter_is_verbatim(text: str) -> None:
-    """Only a value that is one CDATA section as a whole loses its wrapping."""
-    found = value_of(text, {"type": "string"})
+    """Only a value that is a single CDATA section loses its wrapping."""
+    reading = read_value(text, {"type": "string"})
 
-    assert found.value == text or found.repairs == ("cdata",)
+    assert reading.value == text or reading.repairs == ("cdata",)
 
 
 def test_an_undeclared_parameter_stays_a_string() -> None:
-    """Nothing says what it should be."""
-    found = read_parameters([Parameter("q", "5")], SchemaChecker({"properties": {"p": {}}}))
+    """Its type is unknown."""
+    reading = read_parameters([Parameter("q", "5")], SchemaChecker({"properties": {"p": {}}}))
 
-    assert found == ParameterReading({"q": "5"})
+    assert reading == ParameterReading({"q": "5"})
 
 
 @pytest.mark.parametrize(
@@ -98,10 +98,10 @@ def test_text_is_read_by_the_first_type_that_the_schema_admits(
     text: str, schema: JSON, value: JSON
 ) -> None:
     """null, integer, number, boolean, object, array, string: in this order, and no repair."""
-    found = value_of(text, schema)
+    reading = read_value(text, schema)
 
-    assert (found.value, type(found.value)) == (value, type(value))
-    assert found.repairs == ()
+    assert (reading.value, type(reading.value)) == (value, type(value))
+    assert reading.repairs == ()
 
 
 def test_types_behind_a_reference_are_found() -> None:
@@ -117,8 +117,8 @@ def test_the_reading_that_fits_wins_over_the_first() -> None:
     """A union is decided by the whole schema, not by the order alone."""
     schema: JSON = {"anyOf": [{"type": "integer", "minimum": 100}, {"type": "string"}]}
 
-    assert value_of("5", schema) == ParameterReading("5")
-    assert value_of("500", schema) == ParameterReading(500)
+    assert read_value("5", schema) == ParameterReading("5")
+    assert read_value("500", schema) == ParameterReading(500)
 
 
 @pytest.mark.parametrize(
@@ -131,16 +131,16 @@ def test_the_reading_that_fits_wins_over_the_first() -> None:
 def test_an_object_between_tags_may_need_the_json_repairs(
     text: str, value: JSON, repairs: tuple[str, ...]
 ) -> None:
-    """They are named as they are everywhere."""
-    assert value_of(text, {"type": "object"}) == ParameterReading(value, repairs)
+    """They have the same names as everywhere."""
+    assert read_value(text, {"type": "object"}) == ParameterReading(value, repairs)
 
 
 def test_entities_are_decoded_only_if_that_makes_the_value_fit() -> None:
     """These formats are not XML; a literal `&lt;` is a literal `&lt;`."""
-    assert value_of("a &lt; b", {"type": "string"}) == ParameterReading("a &lt; b")
-    assert value_of("&lt;=", {"enum": ["<=", ">="]}) == ParameterReading("<=", ("entities",))
-    assert value_of("&lt;", {"enum": ["<=", ">="]}).value == "&lt;"
-    assert value_of("{&quot;a&quot;: 1}", {"type": "object"}) == ParameterReading(
+    assert read_value("a &lt; b", {"type": "string"}) == ParameterReading("a &lt; b")
+    assert read_value("&lt;=", {"enum": ["<=", ">="]}) == ParameterReading("<=", ("entities",))
+    assert read_value("&lt;", {"enum": ["<=", ">="]}).value == "&lt;"
+    assert read_value("{&quot;a&quot;: 1}", {"type": "object"}) == ParameterReading(
         {"a": 1}, ("entities",)
     )
 
@@ -160,37 +160,39 @@ def test_cdata_around_a_whole_value_is_wrapping(
     text: str, value: str, repairs: tuple[str, ...]
 ) -> None:
     """Inside a value it is content."""
-    assert value_of(text, {"type": "string"}) == ParameterReading(value, repairs)
+    assert read_value(text, {"type": "string"}) == ParameterReading(value, repairs)
 
 
 def test_white_space_around_a_choice_is_forgiven_only_there() -> None:
-    """A string is not stripped unless only the stripped one is allowed."""
-    assert value_of("\nred\n", {"enum": ["red"]}) == ParameterReading("red", ("strip_space",))
-    assert value_of("\nred\n", {"type": "string"}) == ParameterReading("\nred\n")
+    """A string is stripped only if just the stripped one is allowed."""
+    assert read_value("\nred\n", {"enum": ["red"]}) == ParameterReading("red", ("strip_space",))
+    assert read_value("\nred\n", {"type": "string"}) == ParameterReading("\nred\n")
 
 
 def test_the_markup_flag_is_believed_until_the_schema_contradicts() -> None:
-    """DSML says string="true" or "false" for each value."""
+    """DSML sends string="true" or "false" for each value."""
     either: JSON = {"type": ["integer", "string"]}
 
-    assert value_of("5", either, is_string=True) == ParameterReading("5")
-    assert value_of("5", either, is_string=False) == ParameterReading(5)
-    assert value_of("5", {"type": "integer"}, is_string=True) == ParameterReading(5, ("retyped",))
-    assert value_of("5", {"type": "string"}, is_string=False) == ParameterReading("5", ("retyped",))
-    assert value_of("5", {"type": "string"}, is_string=True) == ParameterReading("5")
-    assert value_of("[1", {}, is_string=False) == ParameterReading("[1", ("retyped",))
+    assert read_value("5", either, is_string=True) == ParameterReading("5")
+    assert read_value("5", either, is_string=False) == ParameterReading(5)
+    assert read_value("5", {"type": "integer"}, is_string=True) == ParameterReading(5, ("retyped",))
+    assert read_value("5", {"type": "string"}, is_string=False) == ParameterReading(
+        "5", ("retyped",)
+    )
+    assert read_value("5", {"type": "string"}, is_string=True) == ParameterReading("5")
+    assert read_value("[1", {}, is_string=False) == ParameterReading("[1", ("retyped",))
 
 
 def test_a_parameter_that_comes_twice_counts_once() -> None:
-    """The last one is taken and the loss is named."""
-    found = read_parameters([Parameter("p", "1"), Parameter("p", "2")], SchemaChecker(None))
+    """The last one counts and the loss is named."""
+    reading = read_parameters([Parameter("p", "1"), Parameter("p", "2")], SchemaChecker(None))
 
-    assert found == ParameterReading({"p": "2"}, ("duplicate_keys",))
+    assert reading == ParameterReading({"p": "2"}, ("duplicate_keys",))
 
 
 def test_one_value_that_cannot_fit_does_not_undo_the_others() -> None:
-    """Each is read as well as it can be."""
+    """Each value is read as well as possible."""
     checker = SchemaChecker({"properties": {"a": {"type": "object"}, "b": {"enum": ["<"]}}})
-    found = read_parameters([Parameter("a", "no"), Parameter("b", "&lt;")], checker)
+    reading = read_parameters([Parameter("a", "no"), Parameter("b", "&lt;")], checker)
 
-    assert found.value == {"a": "no", "b": "<"}
+    assert reading.value == {"a": "no", "b": "<"}

@@ -37,17 +37,17 @@ FIRES: list[tuple[str, JSON, tuple[str, ...]]] = [
 @pytest.mark.parametrize(("text", "value", "repairs"), FIRES)
 def test_each_repair_reads_what_it_is_for(text: str, value: JSON, repairs: tuple[str, ...]) -> None:
     """One fault needs one repair, and its name says which."""
-    read = read_json(text)
+    reading = read_json(text)
 
-    assert (read.value, read.repairs, read.error) == (value, repairs, None)
+    assert (reading.value, reading.repairs, reading.error) == (value, repairs, None)
 
 
 def test_several_repairs_are_named_in_the_order_of_the_ladder() -> None:
-    """A text may be wrong in many ways at once."""
-    read = read_json('```json\n{\'a\': "x\ny", /* b */ b: "\\d",}]\n```')
+    """A text may have many faults at once."""
+    reading = read_json('```json\n{\'a\': "x\ny", /* b */ b: "\\d",}]\n```')
 
-    assert read.value == {"a": "x\ny", "b": "\\d"}
-    assert read.repairs == (
+    assert reading.value == {"a": "x\ny", "b": "\\d"}
+    assert reading.repairs == (
         "strip_fence",
         "trailing_junk",
         "control_characters",
@@ -74,10 +74,10 @@ def test_several_repairs_are_named_in_the_order_of_the_ladder() -> None:
     ],
 )
 def test_no_repair_touches_the_inside_of_a_string(value: str) -> None:
-    """What a valid text says in a string arrives to the character."""
-    read = read_json(json.dumps({"a": value}))
+    """The content of a valid string is kept to the character."""
+    reading = read_json(json.dumps({"a": value}))
 
-    assert (read.value, read.repairs) == ({"a": value}, ())
+    assert (reading.value, reading.repairs) == ({"a": value}, ())
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,10 @@ def test_no_repair_touches_the_inside_of_a_string(value: str) -> None:
 )
 def test_what_no_repair_is_for_stays_broken(text: str) -> None:
     """A text whose meaning would have to be guessed is an error."""
-    read = read_json(text)
+    reading = read_json(text)
 
-    assert read.error is not None
-    assert (read.value, read.ended_early) == (None, False)
+    assert reading.error is not None
+    assert (reading.value, reading.ended_early) == (None, False)
 
 
 def test_z45_a_trailing_bracket_is_forgiven() -> None:
@@ -119,11 +119,11 @@ def test_z45_a_trailing_bracket_is_forgiven() -> None:
 
 
 def test_z19_concatenated_objects_are_several_values_and_no_value() -> None:
-    """Parallel calls that a server glued together are not merged or cut to the first."""
+    """Joined parallel calls are not merged or cut to the first."""
     for text in ('{"a": 1}{"a": 2}', '{"a": 1}\n{"a": 1}', '{"a": 1},{"a": 2}'):
-        read = read_json(text)
+        reading = read_json(text)
 
-        assert (read.several, read.value) == (True, None)
+        assert (reading.several, reading.value) == (True, None)
 
 
 @pytest.mark.parametrize(
@@ -141,36 +141,36 @@ def test_z19_concatenated_objects_are_several_values_and_no_value() -> None:
     ],
 )
 def test_a_text_that_ends_early_is_never_completed(text: str, closable: bool) -> None:
-    """Whether closing it would have helped is only told."""
-    read = read_json(text)
+    """`closable` only says whether closing it would help."""
+    reading = read_json(text)
 
-    assert (read.value, read.ended_early, read.closable) == (None, True, closable)
+    assert (reading.value, reading.ended_early, reading.closable) == (None, True, closable)
 
 
 @pytest.mark.parametrize(
     "text", ["[" * 100_000, "{'a':" * 65 + "1" + "}" * 65, "'" + "x" * MAX_BYTES + "'"]
 )
 def test_depth_and_size_are_bounded(text: str) -> None:
-    """Too deep and too large are told from malformed."""
+    """Too deep and too large differ from malformed."""
     assert read_json(text).too_large
 
 
 @given(JSON_VALUES)
 def test_strict_json_passes_untouched(value: JSON) -> None:
-    """What is JSON is read as json reads it and needs no repair."""
-    read = read_json(json.dumps(value))
+    """Valid JSON reads as with json and needs no repair."""
+    reading = read_json(json.dumps(value))
 
-    assert json.dumps(read.value) == json.dumps(value)
-    assert read.repairs == ()
+    assert json.dumps(reading.value) == json.dumps(value)
+    assert reading.repairs == ()
 
 
 @given(JSON_VALUES)
 def test_a_python_literal_is_read_as_python_reads_it(value: JSON) -> None:
     """`repr` of plain data is what models write when they confuse the two."""
-    read = read_json(repr(value))
+    reading = read_json(repr(value))
 
-    if read.error is None and "invalid_escapes" not in read.repairs:
-        assert read.value == value
+    if reading.error is None and "invalid_escapes" not in reading.repairs:
+        assert reading.value == value
 
 
 @given(
@@ -182,8 +182,8 @@ def test_a_python_literal_is_read_as_python_reads_it(value: JSON) -> None:
     )
 )
 def test_any_text_is_read_without_an_exception(tokens: list[str]) -> None:
-    """Noise of the worst kind gives a value or an error, and only known repairs."""
-    read = read_json("".join(tokens))
+    """Any noise gives a value or an error, and only known repairs."""
+    reading = read_json("".join(tokens))
 
-    assert set(read.repairs) <= set(ORDER)
-    assert read.error is None or read.value is None
+    assert set(reading.repairs) <= set(ORDER)
+    assert reading.error is None or reading.value is None

@@ -37,7 +37,7 @@ def tools(*names: str) -> list[ToolSpec]:
 def test_a_name_spelled_otherwise_means_the_one_tool_it_can_mean(
     written: str, repairs: tuple[str, ...]
 ) -> None:
-    """Every step that was needed to find the tool is named, in order."""
+    """Every step that was needed to match the tool is named, in order."""
     assert find_tool(written, tools("get_weather", "other")) == ToolMatch("get_weather", repairs)
 
 
@@ -63,7 +63,7 @@ def test_an_unknown_or_ambiguous_name_means_no_tool(written: str, names: list[st
 
 
 def test_the_exact_name_wins_over_every_other_reading() -> None:
-    """A declared name that looks prefixed or glued is that tool."""
+    """A declared name with a prefix or suffix is that tool."""
     offered = tools("functions.f", "f", "fjson", "F")
 
     assert [declared_name(name, offered) for name in ("functions.f", "fjson", "F")] == [
@@ -81,5 +81,5 @@ def test_z31_markup_behind_a_name_is_taken_off() -> None:
 
 @given(st.text(), st.lists(st.text(), max_size=4))
 def test_any_name_is_looked_up_without_an_exception(name: str, names: list[str]) -> None:
-    """What is found is a declared name, whatever was written."""
+    """A match is always a declared name."""
     assert declared_name(name, tools(*names)) in {None, *names}

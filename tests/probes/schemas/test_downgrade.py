@@ -61,7 +61,7 @@ def parts(schema: JSON) -> Iterator[Mapping[str, JSON]]:
 def test_arguments_survive_the_way_down_and_back(
     level: SchemaLevel, arguments: dict[str, JSON]
 ) -> None:
-    """What was simplified for the endpoint is restored to the value."""
+    """Simplified arguments are restored to the same value."""
     down = downgrade_schema(SCHEMA, level)
 
     simple = down.simplify(arguments)
@@ -84,7 +84,7 @@ def test_strict_closes_every_object_and_requires_every_key() -> None:
 
 
 def test_a_simple_object_has_no_reference_union_or_null() -> None:
-    """What small endpoints stumble over is gone."""
+    """Constructs that small endpoints cannot handle are gone."""
     down = downgrade_schema(SCHEMA, "simple_object")
 
     for part in parts(down.schema):
@@ -95,7 +95,7 @@ def test_a_simple_object_has_no_reference_union_or_null() -> None:
 
 
 def test_depth_is_flattened_into_dotted_keys() -> None:
-    """Beyond the depth that is asked for, the keys of an object stand in its parent."""
+    """Beyond the maximum depth, the keys of an object move into its parent."""
     inner: JSON = {"type": "object", "properties": {"z": {"type": "integer"}}, "required": ["z"]}
     middle: JSON = {"type": "object", "properties": {"y": inner}, "required": ["y"]}
     schema: dict[str, JSON] = {"type": "object", "properties": {"x": middle}, "required": ["x"]}
@@ -123,7 +123,7 @@ def test_a_declared_key_with_a_dot_is_not_taken_for_a_flattened_one() -> None:
 
 
 def test_string_only_makes_every_parameter_a_string() -> None:
-    """Whatever the type was, text carries it, and comes back as the type."""
+    """Any type is written as text and restored to the type."""
     down = downgrade_schema(SCHEMA, "string_only")
     properties = down.schema["properties"]
     assert isinstance(properties, Mapping)
@@ -159,7 +159,7 @@ def test_branches_of_a_union_of_objects_are_merged() -> None:
 
 
 def test_all_of_is_merged() -> None:
-    """Parts that hold together become one object."""
+    """The parts become one object."""
     schema: dict[str, JSON] = {
         "allOf": [
             {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]},
@@ -208,7 +208,7 @@ def test_arguments_that_are_a_free_map_are_written_as_one_text(level: SchemaLeve
 def test_a_schema_of_any_kind_is_downgraded_in_bounded_work(
     schema: dict[str, JSON], level: SchemaLevel
 ) -> None:
-    """Cycles, unions of unions and nonsense give some object schema that compiles."""
+    """Cycles, nested unions and nonsense give an object schema that compiles."""
     down = downgrade_schema(schema, level)
 
     assert down.schema["type"] == "object"
@@ -273,7 +273,7 @@ def nested(inner: st.SearchStrategy[Sample]) -> st.SearchStrategy[Sample]:
 @settings(max_examples=200)
 @given(objects(st.recursive(SCALARS, nested, max_leaves=8)), st.sampled_from(LEVELS))
 def test_a_simplified_instance_comes_back_valid(sample: Sample, level: SchemaLevel) -> None:
-    """For any schema and instance, at every level, both ways validate."""
+    """For any schema and instance, at every level, both directions validate."""
     schema, instance = sample
     assert isinstance(instance, dict)
     assert SchemaChecker(schema).misfit(instance) is None

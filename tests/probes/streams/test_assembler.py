@@ -6,7 +6,7 @@ from probes.streams.assembler import Assembler, reply_events
 
 
 def test_parts_keep_the_order_in_which_they_began() -> None:
-    """Parallel parts may end in any order; their numbers are those of their beginnings."""
+    """Parallel parts may end in any order; their numbers follow their starts."""
     assembler = Assembler()
     assembler.start("a", PartKind.TEXT)
     assembler.start("b", PartKind.CALL, id="c1", name="f")
@@ -17,7 +17,7 @@ def test_parts_keep_the_order_in_which_they_began() -> None:
     assembler.finish("a", text)
 
     assert assembler.parts == (text, call)
-    assert assembler.take() == [
+    assert assembler.take_events() == [
         PartStarted(0, PartKind.TEXT),
         PartStarted(1, PartKind.CALL, "c1", "f"),
         PartDelta(1, "{}"),
@@ -25,11 +25,11 @@ def test_parts_keep_the_order_in_which_they_began() -> None:
         PartEnded(1, call),
         PartEnded(0, text),
     ]
-    assert assembler.take() == []
+    assert assembler.take_events() == []
 
 
 def test_a_part_starts_once_and_ends_once() -> None:
-    """What comes again, or after the end, changes nothing."""
+    """Repeated starts and data after the end change nothing."""
     assembler = Assembler()
     assembler.add("a", Text("x"))
 
@@ -43,17 +43,17 @@ def test_a_part_starts_once_and_ends_once() -> None:
 
 
 def test_only_the_first_end_of_a_reply_counts() -> None:
-    """Exactly one ReplyEnded leaves, whatever a stream does."""
+    """There is exactly one ReplyEnded, whatever the stream does."""
     assembler = Assembler()
     first = Reply((), Stop.END)
     assembler.end(first)
     assembler.end(Reply((), Stop.ERROR))
 
-    assert assembler.take() == [ReplyEnded(first)]
+    assert assembler.take_events() == [ReplyEnded(first)]
 
 
 def test_parts_and_text_are_bounded_and_say_so() -> None:
-    """A hostile stream cannot fill memory, and what is dropped is noted."""
+    """A hostile stream cannot fill memory, and drops are noted."""
     assembler = Assembler(max_parts=2, max_text=5)
     for key in range(3):
         assembler.start(key, PartKind.TEXT)
@@ -67,7 +67,7 @@ def test_parts_and_text_are_bounded_and_say_so() -> None:
 
 
 def test_a_whole_reply_is_replayed_as_the_stream_it_could_have_been() -> None:
-    """Each part starts, grows and ends; a call that was repaired goes out as its input."""
+    """Each part starts, grows and ends; a repaired call is written as its input."""
     repaired = ToolCall("c1", "f", {"a": 1}, "hermes", "{'a': 1}", repairs=("python_literal",))
     broken = BrokenCall("{", "cut", name="g", id="c2")
     thought = Reasoning("Hm.", ReasoningKind.FIELD, "reasoning_content")

@@ -24,7 +24,7 @@ def decode(data: bytes, size: int, **limits: int) -> list[Record]:
 
 @pytest.mark.parametrize("size", range(1, len(STREAM) + 1))
 def test_records_are_the_same_however_the_bytes_are_cut(size: int) -> None:
-    """Cut anywhere; blank lines are no records, and the last needs no ending."""
+    """Blank lines are no records, and the last needs no ending."""
     assert decode(STREAM, size) == RECORDS
 
 
@@ -38,5 +38,5 @@ def test_a_record_beyond_the_limit_is_marked_and_not_kept() -> None:
 
 @given(st.binary(max_size=200), st.integers(1, 50))
 def test_any_bytes_give_the_same_records_whole_and_in_pieces(data: bytes, size: int) -> None:
-    """No bytes make the decoder fail, and no cut changes what it says."""
+    """No input makes the decoder fail, and no cut changes its records."""
     assert decode(data, size) == decode(data, len(data) or 1)

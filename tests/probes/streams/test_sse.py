@@ -45,7 +45,7 @@ def test_all_three_line_endings_end_a_line(ending: str) -> None:
 
 
 def test_an_event_without_its_blank_line_is_given_and_marked() -> None:
-    """What arrived before the connection ended is not thrown away."""
+    """Data before the end of the connection is not dropped."""
     assert decode(b"data: a\n\ndata: b", 4)[0] == [
         ServerEvent("", "a"),
         ServerEvent("", "b", unfinished=True),
@@ -61,7 +61,7 @@ def test_a_line_beyond_the_limit_is_marked_and_not_kept() -> None:
 
 
 def test_an_event_beyond_the_limit_is_marked_and_not_kept() -> None:
-    """Many short lines cannot do what one long line may not."""
+    """Many short lines are limited as one long line is."""
     events, _ = decode(b"data: 12345678\n" * 50 + b"\ndata: b\n\n", 9, max_event=100)
 
     assert events == [ServerEvent("", "", too_large=True), ServerEvent("", "b")]
@@ -77,7 +77,7 @@ def test_a_plain_json_body_is_found_as_stray_text() -> None:
 
 @given(st.binary(max_size=200), st.integers(1, 50))
 def test_any_bytes_give_the_same_events_whole_and_in_pieces(data: bytes, size: int) -> None:
-    """No bytes make the decoder fail, and no cut changes what it says."""
+    """No input makes the decoder fail, and no cut changes its events."""
     assert decode(data, size)[0] == decode(data, len(data) or 1)[0]
 
 

@@ -1,7 +1,7 @@
-"""A vendor of its own: OpenAI Chat from the format's documentation, and a reader of plain requests.
+"""An independent vendor: OpenAI Chat from the format's documentation, reading plain requests.
 
-It shares no line with the prober or the simulated vendors, so what both sides of those might get
-wrong alike shows here. `failing` is "", "leak", "prose" or "one_call".
+It shares no code with the prober or the simulated vendors, so a fault that both of those share
+shows here. `failing` is "", "leak", "prose" or "one_call".
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _IDS = itertools.count(1)
 
 
 class Refusal(Exception):
-    """A request that the vendor does not take."""
+    """A request that the vendor refuses."""
 
 
 @contextlib.contextmanager
-def served(failing: str = "") -> Iterator[str]:
-    """The vendor on a free port: its base address."""
+def run_vendor(failing: str = "") -> Iterator[str]:
+    """Run the vendor on a free port; yields its base URL."""
 
     class Handler(_Handler):
         trouble = failing
@@ -111,7 +111,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     @override
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: a test's output is its own."""
+        """Nothing, to keep the test output clean."""
 
 
 def _pieces(text: str) -> list[str]:
@@ -119,7 +119,7 @@ def _pieces(text: str) -> list[str]:
 
 
 def check(request: dict[str, Any]) -> None:
-    """Refuse what OpenAI refuses, in its words: unknown parameters, and histories left open."""
+    """Refuse what OpenAI refuses, with its messages: unknown parameters, and unclosed histories."""
     for name in request.keys() - KNOWN:
         raise Refusal(f"Unrecognized request argument supplied: {name}")
     waiting: set[str] = set()
@@ -144,28 +144,28 @@ def check(request: dict[str, Any]) -> None:
 
 
 def think(request: dict[str, Any]) -> tuple[str, list[Call]]:
-    """A text, or the calls that are due."""
+    """A text, or the calls that the question asks for."""
     messages = request["messages"]
     last = max(at for at, message in enumerate(messages) if message["role"] == "user")
-    asked, since = messages[last]["content"], messages[last + 1 :]
+    prompt, since = messages[last]["content"], messages[last + 1 :]
     tools = {tool["function"]["name"]: tool["function"] for tool in request.get("tools", ())}
     choice = request.get("tool_choice", "auto")
     if since:
         return _after_results(since)
-    if choice == "none" or "Do not call any tool" in asked:
-        quoted = re.search(r'"(.*)"', asked)
+    if choice == "none" or "Do not call any tool" in prompt:
+        quoted = re.search(r'"(.*)"', prompt)
         return quoted.group(1) if quoted else "I would rather not.", []
     named = choice["function"]["name"] if isinstance(choice, dict) else None
-    calls = [call for call in _read(asked, tools) if named in (None, call[0])]
+    calls = [call for call in _read(prompt, tools) if named in (None, call[0])]
     if not calls and (named or choice == "required"):
         calls = [_made_up(tools[named or next(iter(tools))])]
     return "Hello.", calls if request.get("parallel_tool_calls", True) else calls[:1]
 
 
 def _after_results(since: list[dict[str, Any]]) -> tuple[str, list[Call]]:
-    """What came back, in words; an error that tells how a text must begin is followed."""
-    told = since[-1]["content"]
-    rule = re.search(r"(\w+) must start with (/\w+/)", told)
+    """The results in words; an error that requires a prefix is followed."""
+    content = since[-1]["content"]
+    rule = re.search(r"(\w+) must start with (/\w+/)", content)
     if rule is None:
         return "This is what I got: " + " ".join(each["content"] for each in since[1:]), []
     function = since[-2]["tool_calls"][0]["function"]
@@ -174,14 +174,14 @@ def _after_results(since: list[dict[str, Any]]) -> tuple[str, list[Call]]:
     return "", [(function["name"], arguments)]
 
 
-def _read(asked: str, tools: dict[str, Any]) -> list[Call]:
-    """One call for each time that a tool is named, with the values that follow its name."""
+def _read(prompt: str, tools: dict[str, Any]) -> list[Call]:
+    """One call per mention of a tool, with the values that follow its name."""
     if not tools:
         return []
     names = "|".join(map(re.escape, tools))
     return [
-        (name, _arguments(said, tools[name]["parameters"]))
-        for name, said in re.findall(rf"\b({names})\b((?:(?!\b(?:{names})\b).)*)", asked, re.S)
+        (name, _arguments(rest, tools[name]["parameters"]))
+        for name, rest in re.findall(rf"\b({names})\b((?:(?!\b(?:{names})\b).)*)", prompt, re.S)
     ]
 
 
@@ -189,36 +189,36 @@ def _arguments(text: str, schema: dict[str, Any]) -> dict[str, Any]:
     """A JSON object, or `name: value` to the end of a line, or `name = number`."""
     if "{" in text:
         with contextlib.suppress(ValueError):
-            found: dict[str, Any] = json.JSONDecoder().raw_decode(text, text.index("{"))[0]
-            return found
-    found = {}
+            arguments: dict[str, Any] = json.JSONDecoder().raw_decode(text, text.index("{"))[0]
+            return arguments
+    arguments = {}
     for name, rules in schema.get("properties", {}).items():
         if rules.get("type") == "integer" and (number := re.search(rf"\b{name} = (\d+)", text)):
-            found[name] = int(number[1])
+            arguments[name] = int(number[1])
         elif line := re.search(rf"^{name}: (.*)$", text, re.M):
-            found[name] = line[1]
-    return found
+            arguments[name] = line[1]
+    return arguments
 
 
 def _made_up(tool: dict[str, Any]) -> Call:
     values = {"integer": 1, "string": "word"}
     rules = tool["parameters"]["properties"]
-    made = {name: rule.get("enum", [values[rule["type"]]])[0] for name, rule in rules.items()}
-    return tool["name"], made
+    arguments = {name: rule.get("enum", [values[rule["type"]]])[0] for name, rule in rules.items()}
+    return tool["name"], arguments
 
 
 def as_message(text: str, calls: list[Call], failing: str) -> tuple[dict[str, Any], str]:
-    """The message and its finish reason, with the vendor's trouble."""
+    """The message and its finish reason, with the vendor's fault."""
     message: dict[str, Any] = {"role": "assistant", "content": text}
     if not calls:
         return message, "stop"
     if failing == "prose":
         return message | {"content": "I would call a tool for that, if I could."}, "stop"
     if failing == "leak":
-        shown = [json.dumps({"name": name, "arguments": values}) for name, values in calls]
-        leaked = "\n".join(f"<tool_call>\n{call}\n</tool_call>" for call in shown)
+        texts = [json.dumps({"name": name, "arguments": values}) for name, values in calls]
+        leaked = "\n".join(f"<tool_call>\n{call}\n</tool_call>" for call in texts)
         return message | {"content": leaked}, "stop"
-    made = [
+    entries = [
         {
             "id": f"call_mini{next(_IDS)}",
             "type": "function",
@@ -226,4 +226,4 @@ def as_message(text: str, calls: list[Call], failing: str) -> tuple[dict[str, An
         }
         for name, values in (calls[:1] if failing == "one_call" else calls)
     ]
-    return message | {"content": None, "tool_calls": made}, "tool_calls"
+    return message | {"content": None, "tool_calls": entries}, "tool_calls"

@@ -1,4 +1,4 @@
-"""Plays a probe's script without a network: hand-made answers in, questions and verdict out."""
+"""Runs a probe's script without a network: scripted answers in, questions and verdict out."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from probes.target import Provider
 OPENAI = QuestionBuilder("m", DIALECTS[Provider.OPENAI], "openai")
 DEEPSEEK = QuestionBuilder("m", DIALECTS[Provider.DEEPSEEK], "openai")
 
-Said: TypeAlias = "Reply | Refused"
+ScriptedAnswer: TypeAlias = "Reply | Refused"
 
 
 @dataclass
 class Played:
-    """A script that came to its end: what it said, and every question it asked on the way."""
+    """A finished script: its judgement, and every question that it asked."""
 
     judged: Judgement
     questions: list[Question] = field(default_factory=list)
@@ -53,50 +53,50 @@ class Played:
 
     @property
     def trials(self) -> dict[str, list[bool]]:
-        """By metric, whether each of its trials went well."""
+        """By metric, whether each of its trials was good."""
         trials: dict[str, list[bool]] = defaultdict(list)
         for verdict in self.judged.verdicts:
             trials[str(verdict.metric)].append(verdict.good)
         return dict(trials)
 
     def call(self, label: str) -> ModelCall:
-        """The question that was asked under a label."""
-        (found,) = [question.call for question in self.questions if question.label == label]
-        return found
+        """The question with this label."""
+        (question_call,) = [question.call for question in self.questions if question.label == label]
+        return question_call
 
 
 def play(
-    probe: Probe, drawn: DrawnValues, *said: Said, builder: QuestionBuilder = OPENAI
+    probe: Probe, drawn: DrawnValues, *answers: ScriptedAnswer, builder: QuestionBuilder = OPENAI
 ) -> Played:
-    """Give the answers in order, one a question; all of them must be asked for."""
-    left = list(said)
-    played = play_with(probe, drawn, lambda question: left.pop(0), builder=builder)
-    assert not left, f"{len(left)} answers were not asked for"
+    """Give the answers in order, one per question; all of them must be used."""
+    remaining = list(answers)
+    played = play_by_question(probe, drawn, lambda question: remaining.pop(0), builder=builder)
+    assert not remaining, f"{len(remaining)} answers were not asked for"
     return played
 
 
-def play_with(
+def play_by_question(
     probe: Probe,
     drawn: DrawnValues,
-    answer: Callable[[Question], Said],
+    answer: Callable[[Question], ScriptedAnswer],
     *,
     builder: QuestionBuilder = OPENAI,
 ) -> Played:
-    """Answer each question by what it asks."""
+    """Compute the answer to each question."""
     script = probe.script(drawn, builder)
     played = Played(Judgement(None))  # type: ignore[arg-type]
     try:
-        asked = next(script)
+        questions = next(script)
         while True:
-            played.questions += asked
-            played.rounds.append(tuple(question.label for question in asked))
-            asked = script.send([_answer(answer(question)) for question in asked])
+            played.questions += questions
+            played.rounds.append(tuple(question.label for question in questions))
+            questions = script.send([_answer(answer(question)) for question in questions])
     except StopIteration as stop:
         played.judged = stop.value
     return played
 
 
-def by_label(answers: Mapping[str, Said]) -> Callable[[Question], Said]:
+def by_label(answers: Mapping[str, ScriptedAnswer]) -> Callable[[Question], ScriptedAnswer]:
     """Answer each question by its label."""
     return lambda question: answers[question.label]
 
@@ -121,5 +121,5 @@ def refusal(kind: FindingKind, message: str = "No.") -> Refused:
     return Refused(400, message, kind)
 
 
-def _answer(said: Said) -> Answer:
-    return Answer(refusal=said) if isinstance(said, Refused) else Answer(said)
+def _answer(scripted: ScriptedAnswer) -> Answer:
+    return Answer(refusal=scripted) if isinstance(scripted, Refused) else Answer(scripted)

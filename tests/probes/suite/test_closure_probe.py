@@ -11,11 +11,11 @@ from probes.suite.base import DrawnValues
 from probes.suite.closure_probe import CLOSURE, GREETING
 from tests.probes.suite.script_player import (
     Played,
-    Said,
+    ScriptedAnswer,
     by_label,
     call,
     calls,
-    play_with,
+    play_by_question,
     prose,
     refusal,
 )
@@ -23,7 +23,7 @@ from tests.probes.suite.script_player import (
 DRAWN = DrawnValues({"a": 1, "b": 2, "nonce": "amber-7", "message": "hi 1", "tag": "beta"})
 ADD = calls(call("probe_add", {"a": 1, "b": 2}))
 NEXT = calls(call("probe_echo", {"message": "hi 1", "tag": "beta"}, "c2"))
-ANSWERS: dict[str, Said] = {
+ANSWERS: dict[str, ScriptedAnswer] = {
     "asked": ADD,
     "whole": prose("amber-7"),
     "missing": refusal(FindingKind.CLOSURE_MISSING),
@@ -33,13 +33,13 @@ ANSWERS: dict[str, Said] = {
 }
 
 
-def closing(**over: Said) -> Played:
-    return play_with(CLOSURE, DRAWN, by_label({**ANSWERS, **over}))
+def play_closure(**over: ScriptedAnswer) -> Played:
+    return play_by_question(CLOSURE, DRAWN, by_label({**ANSWERS, **over}))
 
 
 def test_a_whole_and_a_trimmed_history_that_are_taken_pass() -> None:
-    """What is said to broken histories is told by its class."""
-    played = closing()
+    """The refusals of broken histories are recorded by kind."""
+    played = play_closure()
 
     assert (played.outcome, played.kinds) == ("pass", [])
     assert played.rounds == [
@@ -58,7 +58,7 @@ def test_a_whole_and_a_trimmed_history_that_are_taken_pass() -> None:
 
 def test_an_endpoint_that_takes_broken_histories_passes_and_is_told() -> None:
     """Tolerance is a fact, not a failure, and no trial of closure."""
-    played = closing(missing=prose(), orphan=prose(), duplicate=prose())
+    played = play_closure(missing=prose(), orphan=prose(), duplicate=prose())
 
     assert played.outcome == "pass"
     assert played.facts["violations"] == {
@@ -70,22 +70,22 @@ def test_an_endpoint_that_takes_broken_histories_passes_and_is_told() -> None:
 
 
 def test_the_histories_are_broken_as_they_are_named() -> None:
-    """Each breaks one rule that our own check knows; the whole and the trimmed one break none."""
-    played = closing()
+    """Each violates one rule of our own check; the whole and the trimmed one violate none."""
+    played = play_closure()
 
-    found = {
+    violations = {
         label: {str(finding.kind) for finding in check_closure(played.call(label).turns)}
         for label in ("whole", "missing", "orphan", "duplicate", "trimmed")
     }
-    assert found["whole"] == found["trimmed"] == set()
-    assert found["missing"] == {"closure_missing"}
-    assert "closure_orphan" in found["orphan"]
-    assert "closure_duplicate" in found["duplicate"]
+    assert violations["whole"] == violations["trimmed"] == set()
+    assert violations["missing"] == {"closure_missing"}
+    assert "closure_orphan" in violations["orphan"]
+    assert "closure_duplicate" in violations["duplicate"]
 
 
 def test_trimming_drops_the_beginning_and_keeps_the_chain() -> None:
-    """The greeting goes; the call stays with its result."""
-    played = closing()
+    """The greeting is dropped; the call stays with its result."""
+    played = play_closure()
 
     turns = played.call("trimmed").turns
     assert GREETING not in str(turns[0].parts)
@@ -110,8 +110,8 @@ def test_trimming_drops_the_beginning_and_keeps_the_chain() -> None:
     ],
 )
 def test_a_right_history_that_is_refused_fails(label: str, kind: FindingKind, outcome: str) -> None:
-    """A refusal that blames calls and results is the endpoint's; any other is no verdict."""
-    played = closing(**{label: refusal(kind)})
+    """A refusal because of calls and results is a failure; any other is no verdict."""
+    played = play_closure(**{label: refusal(kind)})
 
     assert (played.outcome, played.kinds) == (outcome, [str(kind)])
     assert (False in played.trials.get("closure_error", [])) == (outcome == "fail")
@@ -122,24 +122,24 @@ def test_a_right_history_that_is_refused_fails(label: str, kind: FindingKind, ou
 
 
 def test_a_trimmed_history_still_owes_its_call() -> None:
-    """Taken and not understood is a failed turn."""
-    played = closing(trimmed=prose())
+    """An accepted history without the requested call is a failed turn."""
+    played = play_closure(trimmed=prose())
 
     assert (played.outcome, played.kinds) == ("fail", ["no_call"])
     assert played.trials["parse_success"] == [True, False]
 
 
 def test_without_a_first_call_there_is_no_history() -> None:
-    """The script ends with what was missing."""
-    played = closing(asked=prose())
+    """The script ends with the missing call."""
+    played = play_closure(asked=prose())
 
     assert (played.outcome, played.kinds, played.rounds) == ("fail", ["no_call"], [("asked",)])
     assert "violations" not in played.facts
 
 
 def test_a_model_that_calls_again_is_answered_and_asked_on() -> None:
-    """A call in place of the answer must not leave the history open."""
-    played = closing(whole=calls(call("probe_add", {"a": 1, "b": 2}, "c7")))
+    """A call instead of the answer must not leave the history open."""
+    played = play_closure(whole=calls(call("probe_add", {"a": 1, "b": 2}, "c7")))
 
     assert played.outcome == "pass"
     assert check_closure(played.call("trimmed").turns) == []

@@ -14,7 +14,7 @@ GOOD: dict[str, JSON] = dict(DRAWN.values)
 
 
 def test_the_call_asked_for_passes() -> None:
-    """One structured call with the drawn values is what the probe wants."""
+    """One structured call with the drawn values passes."""
     played = play(FORMAT, DRAWN, calls(call("probe_echo", GOOD)))
 
     assert (played.outcome, played.kinds) == ("pass", [])
@@ -23,7 +23,7 @@ def test_the_call_asked_for_passes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "kinds", "schema"),
+    ("reply", "kinds", "schema"),
     [
         (prose(), ["no_call"], None),
         (calls(call("probe_echo", {**GOOD, "tag": "gamma"})), ["schema_mismatch"], [False]),
@@ -34,17 +34,17 @@ def test_the_call_asked_for_passes() -> None:
     ],
 )
 def test_anything_but_that_call_fails(
-    said: Reply, kinds: list[str], schema: list[bool] | None
+    reply: Reply, kinds: list[str], schema: list[bool] | None
 ) -> None:
     """Valid but wrong values fail the probe and not the schema."""
-    played = play(FORMAT, DRAWN, said)
+    played = play(FORMAT, DRAWN, reply)
 
     assert (played.outcome, played.kinds) == ("fail", kinds)
     assert played.trials.get("schema_failure") == schema
 
 
 def test_a_deviation_is_told_and_does_not_fail() -> None:
-    """A bent format that could be read is a fact, not a failure."""
+    """A readable deviation from the format is a fact, not a failure."""
     bent = (Deviation("missing_id", "$.x"), Deviation("missing_id", "$.y"))
 
     played = play(FORMAT, DRAWN, Reply((call("probe_echo", GOOD),), Stop.END, deviations=bent))
@@ -54,28 +54,28 @@ def test_a_deviation_is_told_and_does_not_fail() -> None:
 
 
 def test_a_trial_can_be_repeated_alone() -> None:
-    """The values depend on seed, probe and trial, and on nothing else."""
-    drawn = [FORMAT.draw(rng_for("seed", "format", trial)) for trial in (1, 2, 3)]
+    """The values depend only on seed, probe and trial."""
+    values = [FORMAT.draw(rng_for("seed", "format", trial)) for trial in (1, 2, 3)]
 
-    assert FORMAT.draw(rng_for("seed", "format", 2)) == drawn[1]
-    assert len({str(item.values["message"]) for item in drawn}) == 3
+    assert FORMAT.draw(rng_for("seed", "format", 2)) == values[1]
+    assert len({str(item.values["message"]) for item in values}) == 3
 
 
 def test_the_question_carries_the_drawn_values() -> None:
-    """Each drawn value stands on the line of its name, whatever is in it."""
+    """Each drawn value is on the line of its name, whatever it contains."""
     for seed in range(200):
-        drawn = FORMAT.draw(random.Random(seed))
-        (question,) = next(FORMAT.script(drawn, OPENAI))
-        asked = question.call.turns[0].parts[0]
+        values = FORMAT.draw(random.Random(seed))
+        (question,) = next(FORMAT.script(values, OPENAI))
+        prompt = question.call.turns[0].parts[0]
 
-        assert isinstance(asked, Text)
-        assert f"message: {drawn.values['message']}" in asked.text.splitlines()
-        assert f"tag: {drawn.values['tag']}" in asked.text.splitlines()
+        assert isinstance(prompt, Text)
+        assert f"message: {values.values['message']}" in prompt.text.splitlines()
+        assert f"tag: {values.values['tag']}" in prompt.text.splitlines()
         assert [tool.name for tool in question.call.tools] == ["probe_echo"]
 
 
 def test_drawn_messages_carry_quotes_and_foreign_letters_now_and_then() -> None:
-    """Strings that break sloppy encoders are part of the question."""
+    """Strings that break careless encoders are part of the question."""
     messages = [str(FORMAT.draw(random.Random(seed)).values["message"]) for seed in range(200)]
 
     assert any('"' in message for message in messages)

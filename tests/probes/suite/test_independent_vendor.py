@@ -40,7 +40,7 @@ HEALTHY: Mapping[str, Any] = {
 
 
 @cache
-def probed(failing: str = "") -> dict[str, Any]:
+def probe_vendor(failing: str = "") -> dict[str, Any]:
     """The report of a full suite."""
 
     async def attempts(target: Target) -> list[Attempt]:
@@ -49,10 +49,10 @@ def probed(failing: str = "") -> dict[str, Any]:
             async for attempt in measure_endpoint(target, MeasurementPlan("full"), seed="mini")
         ]
 
-    with mini_vendor.served(failing) as url:
+    with mini_vendor.run_vendor(failing) as url:
         target = Target(Provider.OPENAI, url, "mini", max_concurrency=8)
-        made = asyncio.run(attempts(target))
-    report: dict[str, Any] = Report(target.profile_key(), datetime.now(UTC), made).as_json()
+        collected = asyncio.run(attempts(target))
+    report: dict[str, Any] = Report(target.profile_key(), datetime.now(UTC), collected).as_json()
     return report
 
 
@@ -61,13 +61,13 @@ def failed(report: Mapping[str, Any]) -> set[str]:
 
 
 def rate(report: Mapping[str, Any], metric: str) -> float | None:
-    found: float | None = report["metrics"][metric]["rate"]
-    return found
+    value: float | None = report["metrics"][metric]["rate"]
+    return value
 
 
 def test_a_healthy_vendor_passes_every_probe() -> None:
-    """Nothing in the suite depends on who wrote the vendor."""
-    report = probed()
+    """The suite does not depend on the implementation of the vendor."""
+    report = probe_vendor()
 
     assert failed(report) == set()
     assert {name: report["capabilities"][name] for name in HEALTHY} == dict(HEALTHY)
@@ -79,8 +79,8 @@ def test_a_healthy_vendor_passes_every_probe() -> None:
 
 
 def test_calls_in_the_text_are_found_to_be_the_vendors_format() -> None:
-    """The rest of the profile is what it would be on the wire."""
-    report = probed("leak")
+    """The rest of the profile is the same as on the wire."""
+    report = probe_vendor("leak")
 
     expected = {**HEALTHY, "tool_call_format": "json_text", "parser": "hermes"}
     assert {name: report["capabilities"][name] for name in HEALTHY} == expected
@@ -89,21 +89,21 @@ def test_calls_in_the_text_are_found_to_be_the_vendors_format() -> None:
 
 
 def test_prose_in_place_of_calls_is_no_tool_use_at_all() -> None:
-    """What only calls could show stays unknown."""
-    report = probed("prose")
+    """Fields that need calls stay unknown."""
+    report = probe_vendor("prose")
 
-    found = report["capabilities"]
-    assert (found["tool_call_format"], found["schema_level"]) == ("none", "none")
-    assert found["tool_choice"] == []
-    assert found["supports_parallel_tool_use"] is None
-    assert found["error_repair"] == "unknown"
+    capabilities = report["capabilities"]
+    assert (capabilities["tool_call_format"], capabilities["schema_level"]) == ("none", "none")
+    assert capabilities["tool_choice"] == []
+    assert capabilities["supports_parallel_tool_use"] is None
+    assert capabilities["error_repair"] == "unknown"
     assert rate(report, "parse_success") == 0
     assert {"no_call_wanted", "tag_in_text"}.isdisjoint(failed(report))
 
 
 def test_a_second_call_that_is_dropped_costs_parallel_use_alone() -> None:
-    """Whole and streamed answers agree, and every call that comes is right."""
-    report = probed("one_call")
+    """Unstreamed and streamed answers agree, and every received call is right."""
+    report = probe_vendor("one_call")
 
     expected = {**HEALTHY, "supports_parallel_tool_use": False}
     assert {name: report["capabilities"][name] for name in HEALTHY} == expected
@@ -112,15 +112,15 @@ def test_a_second_call_that_is_dropped_costs_parallel_use_alone() -> None:
     assert rate(report, "stream_disagreement") == 0
 
 
-def imported(path: Path) -> set[str]:
-    """The modules that a file imports, wherever in it."""
-    found: set[str] = set()
+def imported_modules(path: Path) -> set[str]:
+    """The modules that a file imports anywhere."""
+    modules: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {name.name for name in node.names}
+            modules |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
-    return found
+            modules |= {node.module, *(f"{node.module}.{name.name}" for name in node.names)}
+    return modules
 
 
 @pytest.mark.parametrize(
@@ -132,13 +132,13 @@ def imported(path: Path) -> set[str]:
     ],
 )
 def test_prober_and_vendors_do_not_know_each_other(place: str, forbidden: tuple[str, ...]) -> None:
-    """A question and its answer meet on the wire only."""
+    """Questions and answers meet only on the wire."""
     path = ROOT / place
     files = [path] if path.is_file() else sorted(path.rglob("*.py"))
     known = {
         f"{file.relative_to(ROOT)} imports {module}"
         for file in files
-        for module in imported(file)
+        for module in imported_modules(file)
         if any(module == name or module.startswith(f"{name}.") for name in forbidden)
     }
 

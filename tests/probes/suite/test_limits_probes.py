@@ -16,10 +16,10 @@ from tests.probes.suite.script_player import (
     DEEPSEEK,
     OPENAI,
     Played,
-    Said,
+    ScriptedAnswer,
     call,
     calls,
-    play_with,
+    play_by_question,
     prose,
     refusal,
 )
@@ -28,33 +28,42 @@ WORDS = DrawnValues({"message": "hi 1", "tag": "beta"})
 NUMBERS = DrawnValues({"a": 1, "b": 2})
 ECHO = calls(call("probe_echo", {"message": "hi 1", "tag": "beta"}))
 ADD = calls(call("probe_add", {"a": 1, "b": 2}))
-CHOICES: Mapping[str, Said] = {"auto": ECHO, "none": prose(), "required": ECHO, "named": ADD}
+CHOICES: Mapping[str, ScriptedAnswer] = {
+    "auto": ECHO,
+    "none": prose(),
+    "required": ECHO,
+    "named": ADD,
+}
 LEAK = prose('<tool_call>{"name": "probe_add", "arguments": {"a": 1, "b": 2}}</tool_call>')
 PROVIDER = refusal(FindingKind.PROVIDER_ERROR)
 
 
-def choosing(over: Mapping[str, Said] | None = None, builder: QuestionBuilder = OPENAI) -> Played:
+def play_choices(
+    over: Mapping[str, ScriptedAnswer] | None = None, builder: QuestionBuilder = OPENAI
+) -> Played:
     answers = {**CHOICES, **(over or {})}
-    said = {f"tool_choice {name}": answer for name, answer in answers.items()}
-    return play_with(TOOL_CHOICE, WORDS, lambda question: said[question.label], builder=builder)
+    labelled = {f"tool_choice {name}": answer for name, answer in answers.items()}
+    return play_by_question(
+        TOOL_CHOICE, WORDS, lambda question: labelled[question.label], builder=builder
+    )
 
 
 def test_choices_that_are_obeyed_work() -> None:
-    """Each value is sent where it makes a difference, and the model did what it says."""
-    played = choosing()
+    """Each value is sent where it makes a difference, and the model followed it."""
+    played = play_choices()
 
     assert (played.outcome, played.kinds) == ("pass", [])
     assert played.facts["choices"] == dict.fromkeys(CHOICES, "works")
-    sent = {name: played.call(f"tool_choice {name}").tool_choice for name in CHOICES}
-    assert {name: choice.mode for name, choice in sent.items() if choice} == {
+    choices = {name: played.call(f"tool_choice {name}").tool_choice for name in CHOICES}
+    assert {name: choice.mode for name, choice in choices.items() if choice} == {
         name: name for name in CHOICES
     }
-    assert sent["named"] is not None
-    assert sent["named"].name == "probe_add"
+    assert choices["named"] is not None
+    assert choices["named"].name == "probe_add"
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "answer"),
     [
         ("auto", prose()),
         ("none", ECHO),
@@ -65,61 +74,61 @@ def test_choices_that_are_obeyed_work() -> None:
         ("named", calls(*ADD.parts, *ECHO.parts)),
     ],
 )
-def test_a_choice_that_is_taken_and_ignored_fails(name: str, said: Said) -> None:
-    """Silence where a call is forced and a call where none may be are both disobedience."""
-    played = choosing({name: said})
+def test_a_choice_that_is_taken_and_ignored_fails(name: str, answer: ScriptedAnswer) -> None:
+    """No call under a forced choice and a call under "none" both fail."""
+    played = play_choices({name: answer})
 
     assert (played.outcome, played.kinds) == ("fail", ["choice_ignored"])
     assert played.facts["choices"] == {**dict.fromkeys(CHOICES, "works"), name: "ignored"}
 
 
 def test_a_choice_that_is_refused_is_told_and_does_not_fail() -> None:
-    """An endpoint that says no can be worked with."""
-    played = choosing({"required": refusal(FindingKind.FORCED_CHOICE)})
+    """A refusal is a usable answer."""
+    played = play_choices({"required": refusal(FindingKind.FORCED_CHOICE)})
 
     assert played.outcome == "pass"
     assert played.facts["choices"] == {**dict.fromkeys(CHOICES, "works"), "required": "refused"}
 
 
 def test_an_endpoint_that_refuses_every_choice_proves_nothing() -> None:
-    """Then it is not the choice that it refuses."""
-    played = choosing(dict.fromkeys(CHOICES, PROVIDER))
+    """Then it does not refuse the choice itself."""
+    played = play_choices(dict.fromkeys(CHOICES, PROVIDER))
 
     assert (played.outcome, played.kinds) == ("void", ["provider_error"])
     assert "choices" not in played.facts
 
 
 def test_the_dialects_own_limits_are_not_taken_for_granted() -> None:
-    """DeepSeek is said to refuse forced calls while it thinks; it is asked all the same."""
-    played = choosing(builder=DEEPSEEK)
+    """DeepSeek is documented to refuse forced calls while it thinks; they are sent anyway."""
+    played = play_choices(builder=DEEPSEEK)
 
     assert played.rounds == [tuple(f"tool_choice {name}" for name in CHOICES)]
     assert all(question.call.tool_choice for question in played.questions)
 
 
 def test_a_choice_that_the_format_cannot_carry_is_not_asked_for() -> None:
-    """Ollama has no tool_choice: what was not sent cannot be ignored."""
+    """Ollama has no tool_choice, so it cannot be ignored."""
     adapter = adapter_for(Provider.OLLAMA)
     builder = QuestionBuilder("m", DIALECTS[Provider.OLLAMA], adapter.format)
 
-    played = choosing(builder=builder)
+    played = play_choices(builder=builder)
 
-    asked = {label for labels in played.rounds for label in labels}
-    assert not asked & {"tool_choice required", "tool_choice named"}
+    sent_labels = {label for labels in played.rounds for label in labels}
+    assert not sent_labels & {"tool_choice required", "tool_choice named"}
     assert played.outcome == "pass"
 
 
 EXTRAS = ("strict", "developer", "unknown_parameter")
 
 
-def parameters(**over: Said) -> Played:
-    said = {"plain": ECHO, **dict.fromkeys(EXTRAS, ECHO), **over}
-    return play_with(PARAMETERS, WORDS, lambda question: said[question.label])
+def play_parameters(**over: ScriptedAnswer) -> Played:
+    labelled = {"plain": ECHO, **dict.fromkeys(EXTRAS, ECHO), **over}
+    return play_by_question(PARAMETERS, WORDS, lambda question: labelled[question.label])
 
 
 def test_each_extra_is_sent_beside_the_plain_question() -> None:
     """One thing is changed at a time."""
-    played = parameters()
+    played = play_parameters()
     plain = played.call("plain")
 
     assert played.rounds == [("plain", *EXTRAS)]
@@ -133,39 +142,39 @@ def test_each_extra_is_sent_beside_the_plain_question() -> None:
 
 @pytest.mark.parametrize("name", EXTRAS)
 def test_an_extra_that_is_refused_is_told_and_does_not_fail(name: str) -> None:
-    """What may be sent is written down, that is all."""
-    played = parameters(**{name: refusal(FindingKind.PARAM_UNKNOWN, "tools: no")})
+    """The accepted extras are only recorded."""
+    played = play_parameters(**{name: refusal(FindingKind.PARAM_UNKNOWN, "tools: no")})
 
     assert played.outcome == "pass"
     assert played.facts["accepts"] == {extra: extra != name for extra in EXTRAS}
 
 
 def test_a_plain_question_that_is_refused_or_fails_is_judged() -> None:
-    """The extras say nothing where the plain question does not work."""
-    refused = parameters(plain=refusal(FindingKind.NO_TOOLS))
-    talked = parameters(plain=prose())
+    """The extras mean nothing if the plain question does not work."""
+    refused = play_parameters(plain=refusal(FindingKind.NO_TOOLS))
+    talked = play_parameters(plain=prose())
 
     assert (refused.outcome, refused.trials) == ("fail", {"parse_success": [False]})
     assert "accepts" not in refused.facts
     assert (talked.outcome, talked.kinds) == ("fail", ["no_call"])
 
 
-def identified(**over: Said) -> Played:
-    said = {f"ids: {name}": answer for name, answer in over.items()}
-    return play_with(
-        FOREIGN_IDS_PROBE, NUMBERS, lambda question: said.get(question.label, prose("3"))
+def play_ids(**over: ScriptedAnswer) -> Played:
+    labelled = {f"ids: {name}": answer for name, answer in over.items()}
+    return play_by_question(
+        FOREIGN_IDS_PROBE, NUMBERS, lambda question: labelled.get(question.label, prose("3"))
     )
 
 
-def ids_in(asked: ModelCall) -> set[str]:
-    made = {made.id for turn in asked.turns for made in turn.calls}
-    assert made == {result.call_id for turn in asked.turns for result in turn.results}
-    return made
+def ids_in(labels: ModelCall) -> set[str]:
+    ids = {ids.id for turn in labels.turns for ids in turn.calls}
+    assert ids == {result.call_id for turn in labels.turns for result in turn.results}
+    return ids
 
 
 def test_every_form_of_id_is_sent_as_it_is() -> None:
-    """Each history pairs, under the very id that another vendor would have given."""
-    played = identified()
+    """Each history is closed, with the id in another vendor's form."""
+    played = play_ids()
 
     assert played.outcome == "pass"
     assert played.facts["ids"] == dict.fromkeys(FOREIGN_IDS, True)
@@ -175,19 +184,21 @@ def test_every_form_of_id_is_sent_as_it_is() -> None:
 
 
 def test_a_form_that_is_refused_is_told_and_does_not_fail() -> None:
-    """Only ids in the vendor's own form must be taken."""
-    played = identified(long=refusal(FindingKind.ID_FORMAT), kimi=refusal(FindingKind.ID_FORMAT))
+    """Only ids in the vendor's own form must be accepted."""
+    played = play_ids(long=refusal(FindingKind.ID_FORMAT), kimi=refusal(FindingKind.ID_FORMAT))
 
     assert played.outcome == "pass"
     assert played.facts["ids"] == {name: name not in ("long", "kimi") for name in FOREIGN_IDS}
 
 
 def test_ids_in_the_vendors_own_form_go_through_the_dialect() -> None:
-    """Mistral takes nine letters and digits; ours are mapped before they are sent."""
+    """Mistral accepts nine letters and digits; ours are mapped before they are sent."""
     adapter = adapter_for(Provider.MISTRAL)
     builder = QuestionBuilder("m", DIALECTS[Provider.MISTRAL], adapter.format)
 
-    played = play_with(FOREIGN_IDS_PROBE, NUMBERS, lambda question: prose("3"), builder=builder)
+    played = play_by_question(
+        FOREIGN_IDS_PROBE, NUMBERS, lambda question: prose("3"), builder=builder
+    )
 
     (mapped,) = ids_in(played.call("ids: mapped"))
     assert len(mapped) == 9
@@ -195,9 +206,9 @@ def test_ids_in_the_vendors_own_form_go_through_the_dialect() -> None:
 
 
 def test_ids_in_the_vendors_own_form_that_are_refused_fail() -> None:
-    """A refusal that blames the id fails; trouble on the way is no verdict."""
-    refused = identified(mapped=refusal(FindingKind.ID_FORMAT))
-    trouble = identified(mapped=PROVIDER)
+    """A refusal because of the id fails; other errors are no verdict."""
+    refused = play_ids(mapped=refusal(FindingKind.ID_FORMAT))
+    trouble = play_ids(mapped=PROVIDER)
 
     assert (refused.outcome, refused.kinds) == ("fail", ["id_format"])
     assert trouble.outcome == "void"

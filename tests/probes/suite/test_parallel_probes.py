@@ -10,7 +10,15 @@ from probes.messages import Reply, ToolCall
 from probes.outcomes import FindingKind
 from probes.suite.base import DrawnValues
 from probes.suite.parallel_probes import PARALLEL_MIXED, PARALLEL_OFF, PARALLEL_SAME, ParallelProbe
-from tests.probes.suite.script_player import OPENAI, Said, call, calls, play, prose, refusal
+from tests.probes.suite.script_player import (
+    OPENAI,
+    ScriptedAnswer,
+    call,
+    calls,
+    play,
+    prose,
+    refusal,
+)
 
 ECHO = {"message": "hi 1", "tag": "beta"}
 DRAWN = DrawnValues(
@@ -26,25 +34,25 @@ SECOND = call("probe_add", {"a": 1, "b": 2}, "c2")
 
 @pytest.mark.parametrize("probe", [PARALLEL_MIXED, PARALLEL_SAME], ids=lambda probe: probe.name)
 def test_two_calls_and_both_results_pass(probe: ParallelProbe) -> None:
-    """Both calls arrive in one turn and both results go back, each under its id."""
-    drawn = probe.draw(random.Random(1))
-    wanted = drawn.values["calls"]
-    assert isinstance(wanted, list)
-    made = [call(name, given, f"c{n}") for n, (name, given) in enumerate(wanted)]
+    """Both calls arrive in one turn and both results are returned, each under its id."""
+    values = probe.draw(random.Random(1))
+    expected = values.values["calls"]
+    assert isinstance(expected, list)
+    model_calls = [call(name, arguments, f"c{n}") for n, (name, arguments) in enumerate(expected)]
 
-    played = play(probe, drawn, calls(*made), prose())
+    played = play(probe, values, calls(*model_calls), prose())
 
     assert (played.outcome, played.facts["calls"]) == ("pass", 2)
     assert played.trials["parallel_downgrade"] == [True]
     assert played.trials["closure_error"] == [True]
     results = played.call("with the results").turns[-1].results
     assert [result.call_id for result in results] == ["c0", "c1"]
-    told = [json.loads(result.content)["nonce"] for result in results]
-    assert told == [drawn.values["one"], drawn.values["other"]]
+    nonces = [json.loads(result.content)["nonce"] for result in results]
+    assert nonces == [values.values["one"], values.values["other"]]
 
 
 def test_the_probes_ask_for_the_same_tool_and_for_different_ones() -> None:
-    """What a name promises is what is drawn."""
+    """The drawn tools match the probe's name."""
     same = PARALLEL_SAME.draw(random.Random(2)).values["calls"]
     mixed = PARALLEL_MIXED.draw(random.Random(2)).values["calls"]
     assert isinstance(same, list)
@@ -55,7 +63,7 @@ def test_the_probes_ask_for_the_same_tool_and_for_different_ones() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "kinds", "together", "count"),
+    ("model_calls", "kinds", "together", "count"),
     [
         ([FIRST], ["no_call"], [False], 1),
         ([SECOND], ["no_call"], [False], 1),
@@ -66,10 +74,10 @@ def test_the_probes_ask_for_the_same_tool_and_for_different_ones() -> None:
     ],
 )
 def test_fewer_calls_one_id_or_other_values_fail(
-    made: list[ToolCall], kinds: list[str], together: list[bool], count: int
+    model_calls: list[ToolCall], kinds: list[str], together: list[bool], count: int
 ) -> None:
-    """A downgrade is fewer calls; everything else is told for what it is."""
-    played = play(PARALLEL_MIXED, DRAWN, calls(*made), prose())
+    """Only fewer calls are a downgrade; the others have their own findings."""
+    played = play(PARALLEL_MIXED, DRAWN, calls(*model_calls), prose())
 
     assert (played.outcome, played.kinds) == ("fail", kinds)
     assert played.trials["parallel_downgrade"] == together
@@ -77,7 +85,7 @@ def test_fewer_calls_one_id_or_other_values_fail(
 
 
 def test_without_any_call_there_is_no_trial_of_parallel_calls() -> None:
-    """Prose is a failed parse, not a downgrade, and nothing is said about the capability."""
+    """Prose is a failed parse, not a downgrade, and the capability stays unknown."""
     played = play(PARALLEL_MIXED, DRAWN, prose())
 
     assert played.kinds == ["no_call"]
@@ -86,17 +94,17 @@ def test_without_any_call_there_is_no_trial_of_parallel_calls() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "outcome", "closed"),
+    ("reply", "outcome", "closed"),
     [
         (refusal(FindingKind.CLOSURE_MISSING), "fail", [False]),
         (refusal(FindingKind.PROVIDER_ERROR), "void", None),
     ],
 )
 def test_refused_results_fail_where_the_pairing_is_blamed(
-    said: Said, outcome: str, closed: list[bool] | None
+    reply: ScriptedAnswer, outcome: str, closed: list[bool] | None
 ) -> None:
-    """The calls stay counted whatever becomes of their results."""
-    played = play(PARALLEL_MIXED, DRAWN, calls(FIRST, SECOND), said)
+    """The calls are counted whatever happens to their results."""
+    played = play(PARALLEL_MIXED, DRAWN, calls(FIRST, SECOND), reply)
 
     assert played.outcome == outcome
     assert played.trials.get("closure_error") == closed
@@ -105,7 +113,7 @@ def test_refused_results_fail_where_the_pairing_is_blamed(
 
 
 @pytest.mark.parametrize(
-    ("said", "outcome", "kinds", "off"),
+    ("reply", "outcome", "kinds", "off"),
     [
         (calls(FIRST), "pass", [], "obeyed"),
         (calls(FIRST, SECOND), "fail", ["extra_call"], "ignored"),
@@ -113,10 +121,10 @@ def test_refused_results_fail_where_the_pairing_is_blamed(
     ],
 )
 def test_the_switch_is_obeyed_or_ignored(
-    said: Reply, outcome: str, kinds: list[str], off: str | None
+    reply: Reply, outcome: str, kinds: list[str], off: str | None
 ) -> None:
     """One call at a time passes; without a call the switch is not tested."""
-    played = play(PARALLEL_OFF, DRAWN, said)
+    played = play(PARALLEL_OFF, DRAWN, reply)
 
     assert (played.outcome, played.kinds) == (outcome, kinds)
     assert played.facts.get("off") == off
@@ -125,7 +133,7 @@ def test_the_switch_is_obeyed_or_ignored(
 
 
 def test_a_dialect_without_the_switch_is_not_blamed_for_two_calls() -> None:
-    """What was never asked cannot be disobeyed."""
+    """A switch that was not sent cannot be ignored."""
     bare = replace(OPENAI, dialect=replace(OPENAI.dialect, parallel_switch=False))
 
     played = play(PARALLEL_OFF, DRAWN, calls(FIRST, SECOND), builder=bare)
@@ -139,7 +147,7 @@ def test_a_dialect_without_the_switch_is_not_blamed_for_two_calls() -> None:
     [("Unknown parameter: parallel_tool_calls", "fail"), ("Your account is inactive", "void")],
 )
 def test_a_refused_switch_is_told(message: str, outcome: str) -> None:
-    """A refusal of the switch is the endpoint's word; another one proves nothing."""
+    """A refusal of the switch counts; another refusal proves nothing."""
     kind = FindingKind.PARAM_UNKNOWN if outcome == "fail" else FindingKind.PROVIDER_ERROR
 
     played = play(PARALLEL_OFF, DRAWN, refusal(kind, message))

@@ -12,25 +12,29 @@ RESULT = ToolResult("c1", "{}", name="probe_add")
 
 
 def test_a_question_carries_the_endpoints_model_options_and_room_to_think() -> None:
-    """What the operator set and what the suite decides go out together."""
+    """The operator's options and the suite's settings are sent together."""
     builder = replace(OPENAI, options={"temperature": 0})
 
-    asked = builder.call(start_conversation("Hi."), (PROBE_ECHO,), parallel=False, stream=True)
+    question = builder.call(start_conversation("Hi."), (PROBE_ECHO,), parallel=False, stream=True)
 
-    assert (asked.model, asked.options, asked.max_tokens) == ("m", {"temperature": 0}, MAX_TOKENS)
-    assert (asked.parallel, asked.stream, asked.tools) == (False, True, (PROBE_ECHO,))
-    assert asked.turns == (Turn(Role.USER, (Text("Hi."),)),)
+    assert (question.model, question.options, question.max_tokens) == (
+        "m",
+        {"temperature": 0},
+        MAX_TOKENS,
+    )
+    assert (question.parallel, question.stream, question.tools) == (False, True, (PROBE_ECHO,))
+    assert question.turns == (Turn(Role.USER, (Text("Hi."),)),)
 
 
 def test_a_raw_question_sends_a_broken_history_as_it_is() -> None:
-    """Deliberate violations must not be put right on the way."""
+    """Deliberate violations must not be repaired."""
     orphan = (Turn(Role.USER, (Text("Hi."),)), Turn(Role.TOOL, (RESULT,)))
 
     assert OPENAI.raw_call(orphan, (PROBE_ADD,)).turns == orphan
 
 
 def test_all_reasoning_goes_back_where_it_is_asked_for() -> None:
-    """Also to an endpoint whose dialect would hold it back, and across user turns."""
+    """Also to an endpoint whose dialect would drop it, and across user turns."""
     conversation = start_conversation("Hi.")
     conversation.add_reply(calls(thought(), call("probe_add", {"a": 1, "b": 2})), "here")
     conversation.add_results([RESULT])
@@ -44,7 +48,7 @@ def test_all_reasoning_goes_back_where_it_is_asked_for() -> None:
 
 
 def test_every_choice_can_be_asked_for() -> None:
-    """The dialect drops a forced call while its model thinks; for measuring it must not."""
+    """The dialect drops a forced choice while its model thinks; a measurement must not."""
     held = DEEPSEEK.call(start_conversation("Hi."), (PROBE_ADD,), choice=REQUIRED)
     free = DEEPSEEK.with_every_choice().call(
         start_conversation("Hi."), (PROBE_ADD,), choice=REQUIRED

@@ -16,11 +16,11 @@ from tests.probes.suite.script_player import (
     DEEPSEEK,
     OPENAI,
     Played,
-    Said,
+    ScriptedAnswer,
     call,
     calls,
     play,
-    play_with,
+    play_by_question,
     prose,
     refusal,
     thought,
@@ -38,32 +38,36 @@ BRANCHES = ("reasoning: guess", "reasoning: kept", "reasoning: dropped", "reason
 
 
 def branches(
-    *same: Said, later: tuple[Said, Said] | None = (NEXT, NEXT), builder: QuestionBuilder = DEEPSEEK
+    *same: ScriptedAnswer,
+    later: tuple[ScriptedAnswer, ScriptedAnswer] | None = (NEXT, NEXT),
+    builder: QuestionBuilder = DEEPSEEK,
 ) -> Played:
     """Guess, kept, dropped and blanked; then a new user turn, kept and dropped."""
     return play(REASONING_REPLAY, DRAWN, REASONED, *same, *(later or ()), builder=builder)
 
 
-def reasoned(asked: ModelCall) -> list[str]:
-    """The reasoning texts that a question carries."""
-    return [p.text for turn in asked.turns for p in turn.parts if isinstance(p, Reasoning)]
+def reasoning_texts(question_call: ModelCall) -> list[str]:
+    """The reasoning texts of a question."""
+    return [p.text for turn in question_call.turns for p in turn.parts if isinstance(p, Reasoning)]
 
 
 def test_the_branches_differ_in_the_reasoning_alone() -> None:
-    """Kept is as received, dropped has none, blanked has an empty one; calls stay the same."""
+    """Kept is as received, dropped has none, blanked has an empty one; calls are the same."""
     played = branches(ANSWER, ANSWER, ANSWER, ANSWER)
 
     assert played.rounds[:2] == [("asked",), BRANCHES]
     _, guess, kept, dropped, blanked, *_ = [question.call for question in played.questions]
-    assert [reasoned(asked) for asked in (guess, kept, dropped, blanked)] == [
+    assert [
+        reasoning_texts(question_call) for question_call in (guess, kept, dropped, blanked)
+    ] == [
         ["Hm."],
         ["Hm."],
         [],
         [""],
     ]
-    for asked in (guess, kept, dropped, blanked):
-        assert [c.input for turn in asked.turns for c in turn.calls] == [{"a": 1, "b": 2}]
-        assert [r.call_id for turn in asked.turns for r in turn.results] == ["c1"]
+    for question_call in (guess, kept, dropped, blanked):
+        assert [c.input for turn in question_call.turns for c in turn.calls] == [{"a": 1, "b": 2}]
+        assert [r.call_id for turn in question_call.turns for r in turn.results] == ["c1"]
 
 
 def test_the_next_user_turn_comes_with_and_without_the_reasoning() -> None:
@@ -71,11 +75,11 @@ def test_the_next_user_turn_comes_with_and_without_the_reasoning() -> None:
     played = branches(ANSWER, ANSWER, ANSWER, ANSWER)
 
     kept, dropped = (question.call for question in played.questions[-2:])
-    assert (reasoned(kept), reasoned(dropped)) == (["Hm."], [])
-    for asked in (kept, dropped):
-        assert asked.turns[-1].role is Role.USER
-        assert "hi 1" in str(asked.turns[-1].parts)
-        assert "amber-7" in str(asked.turns)
+    assert (reasoning_texts(kept), reasoning_texts(dropped)) == (["Hm."], [])
+    for question_call in (kept, dropped):
+        assert question_call.turns[-1].role is Role.USER
+        assert "hi 1" in str(question_call.turns[-1].parts)
+        assert "amber-7" in str(question_call.turns)
 
 
 @pytest.mark.parametrize(
@@ -95,9 +99,9 @@ def test_the_next_user_turn_comes_with_and_without_the_reasoning() -> None:
     ],
 )
 def test_a_history_that_is_taken_by_the_rule_passes(
-    same: tuple[Said, ...], later: tuple[Said, Said], facts: list[str]
+    same: tuple[ScriptedAnswer, ...], later: tuple[ScriptedAnswer, ScriptedAnswer], facts: list[str]
 ) -> None:
-    """What is said to the other branches is a fact, and fails nothing."""
+    """The results of the other branches are facts, and fail nothing."""
     played = branches(*same, later=later)
 
     names = ["guess", "kept", "dropped", "blanked", "next_kept", "next_dropped"]
@@ -108,7 +112,7 @@ def test_a_history_that_is_taken_by_the_rule_passes(
 
 
 def test_a_guess_that_keeps_too_little_fails() -> None:
-    """The dialect's rule was not enough; all reasoning was, and both are told."""
+    """The dialect's rule was not enough, all reasoning was, and both are recorded."""
     played = branches(MISSING, ANSWER, MISSING, MISSING, builder=OPENAI)
 
     assert (played.outcome, played.kinds) == ("fail", ["replay_missing"])
@@ -119,7 +123,7 @@ def test_a_guess_that_keeps_too_little_fails() -> None:
 
 
 def test_reasoning_that_is_refused_ends_before_the_next_turn() -> None:
-    """Where only the bare history is taken, the rule was wrong and there is no next turn."""
+    """If only the bare history is accepted, the rule was wrong and there is no next turn."""
     unknown = refusal(FindingKind.PARAM_UNKNOWN, "reasoning_content is not permitted")
 
     played = branches(unknown, unknown, ANSWER, unknown, later=None)
@@ -135,7 +139,7 @@ def test_reasoning_that_is_refused_ends_before_the_next_turn() -> None:
 
 
 def test_a_refusal_of_all_but_the_bare_history_fails_whatever_it_says() -> None:
-    """The branches differ in the reasoning alone, so it is the reasoning that is refused."""
+    """The branches differ only in the reasoning, so the reasoning is refused."""
     vague = refusal(FindingKind.PROVIDER_ERROR, "Bad request")
 
     played = branches(vague, vague, ANSWER, vague, later=None)
@@ -144,7 +148,7 @@ def test_a_refusal_of_all_but_the_bare_history_fails_whatever_it_says() -> None:
 
 
 def test_trouble_in_every_branch_is_no_verdict_on_reasoning() -> None:
-    """A refusal that has nothing to do with it is void."""
+    """An unrelated refusal is void."""
     trouble = refusal(FindingKind.PROVIDER_ERROR, "Your account is inactive")
 
     played = branches(trouble, trouble, trouble, trouble, later=None)
@@ -154,7 +158,7 @@ def test_trouble_in_every_branch_is_no_verdict_on_reasoning() -> None:
 
 
 def test_a_model_that_does_not_reason_needs_no_branches() -> None:
-    """There is nothing to replay, and that is the fact."""
+    """There is nothing to replay, and that is recorded."""
     played = play(REASONING_REPLAY, DRAWN, calls(ADD))
 
     assert (played.outcome, played.facts["replay"]) == ("pass", {"reasoned": False})
@@ -170,10 +174,10 @@ def test_without_a_call_nothing_is_said_about_replay() -> None:
 
 
 def test_signed_reasoning_is_never_blanked() -> None:
-    """A block that is signed cannot be changed and still be the vendor's."""
+    """A signed block must not be changed."""
     block = Reasoning("Hm.", ReasoningKind.BLOCK, {"type": "thinking", "signature": "s"})
 
-    played = play_with(
+    played = play_by_question(
         REASONING_REPLAY,
         DRAWN,
         lambda question: calls(block, ADD) if question.label == "asked" else ANSWER,
@@ -184,10 +188,10 @@ def test_signed_reasoning_is_never_blanked() -> None:
 
 
 def test_a_signed_call_counts_as_reasoning_and_drops_its_signature() -> None:
-    """Gemini signs the call itself; without reasoning means without the signature."""
+    """Gemini signs the call itself; the branch without reasoning has no signature."""
     signed = replace(ADD, format="gemini", extra={"gemini": {"thoughtSignature": "s", "x": 1}})
 
-    played = play_with(
+    played = play_by_question(
         REASONING_REPLAY,
         DRAWN,
         lambda question: calls(signed) if question.label == "asked" else ANSWER,
@@ -195,7 +199,10 @@ def test_a_signed_call_counts_as_reasoning_and_drops_its_signature() -> None:
     )
 
     _, _, kept, dropped, *_ = [question.call for question in played.questions]
-    extras = [[c.extra for turn in asked.turns for c in turn.calls] for asked in (kept, dropped)]
+    extras = [
+        [c.extra for turn in question_call.turns for c in turn.calls]
+        for question_call in (kept, dropped)
+    ]
     assert extras == [[signed.extra], [{"gemini": {"x": 1}}]]
     facts = played.facts["replay"]
     assert isinstance(facts, dict)
@@ -203,10 +210,10 @@ def test_a_signed_call_counts_as_reasoning_and_drops_its_signature() -> None:
 
 
 def test_reasoning_between_tags_counts_and_is_dropped() -> None:
-    """Some engines leave the thoughts in the text; without reasoning means without them."""
+    """Some engines leave reasoning in the text; the branch without reasoning has none."""
     tagged = calls(Text("<think>Hm.</think>Well."), ADD)
 
-    played = play_with(
+    played = play_by_question(
         REASONING_REPLAY,
         DRAWN,
         lambda question: tagged if question.label == "asked" else ANSWER,
@@ -223,13 +230,13 @@ def test_reasoning_between_tags_counts_and_is_dropped() -> None:
 
 
 def test_a_model_that_calls_again_does_not_leave_the_history_open() -> None:
-    """A call in place of the answer ends no script; the branches before it stay told."""
-    again = calls(thought(), call("probe_add", {"a": 1, "b": 2}, "c7"))
+    """A call instead of the answer ends no script; the earlier branches stay recorded."""
+    second_call = calls(thought(), call("probe_add", {"a": 1, "b": 2}, "c7"))
 
-    played = play_with(
+    played = play_by_question(
         REASONING_REPLAY,
         DRAWN,
-        lambda question: REASONED if question.label == "asked" else again,
+        lambda question: REASONED if question.label == "asked" else second_call,
         builder=DEEPSEEK,
     )
 

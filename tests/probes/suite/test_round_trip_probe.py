@@ -10,7 +10,7 @@ from probes.suite.base import DrawnValues
 from probes.suite.round_trip_probe import ROUND_TRIP
 from tests.probes.suite.script_player import (
     DEEPSEEK,
-    Said,
+    ScriptedAnswer,
     call,
     calls,
     play,
@@ -27,7 +27,7 @@ LEAK = (
 
 
 def test_a_result_that_is_used_passes() -> None:
-    """The nonce stands only in the result, which goes back under the id of its call."""
+    """The nonce is only in the result, which is returned under the id of its call."""
     played = play(ROUND_TRIP, DRAWN, calls(CALL), prose("It is amber-7."))
 
     assert (played.outcome, played.kinds) == ("pass", [])
@@ -42,17 +42,17 @@ def test_a_result_that_is_used_passes() -> None:
 
 
 @pytest.mark.parametrize(
-    "said", [prose("Done."), Reply((thought("amber-7"),), Stop.END), Reply((), Stop.END)]
+    "answers", [prose("Done."), Reply((thought("amber-7"),), Stop.END), Reply((), Stop.END)]
 )
-def test_an_answer_without_the_nonce_fails(said: Reply) -> None:
-    """Only what a person would read counts as an answer."""
-    played = play(ROUND_TRIP, DRAWN, calls(CALL), said)
+def test_an_answer_without_the_nonce_fails(answers: Reply) -> None:
+    """Only visible text counts as an answer."""
+    played = play(ROUND_TRIP, DRAWN, calls(CALL), answers)
 
     assert (played.outcome, played.kinds) == ("fail", ["result_unused"])
 
 
 def test_a_script_without_a_call_ends_there() -> None:
-    """There is nothing to give a result for."""
+    """There is no call to return a result for."""
     played = play(ROUND_TRIP, DRAWN, prose())
 
     assert (played.outcome, played.kinds) == ("fail", ["no_call"])
@@ -60,15 +60,15 @@ def test_a_script_without_a_call_ends_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "kind"),
+    ("model_calls", "kind"),
     [
         (call("probe_echo", {"message": "hi", "tag": "beta"}), "wrong_value"),
         (call("probe_echo", {"message": "hi 1", "tag": "x"}), "schema_mismatch"),
     ],
 )
-def test_a_wrong_call_fails_and_the_round_trip_goes_on(made: Text, kind: str) -> None:
-    """Whether results are taken is asked all the same."""
-    played = play(ROUND_TRIP, DRAWN, calls(made), prose("amber-7"))
+def test_a_wrong_call_fails_and_the_round_trip_goes_on(model_calls: Text, kind: str) -> None:
+    """Whether results are accepted is still tested."""
+    played = play(ROUND_TRIP, DRAWN, calls(model_calls), prose("amber-7"))
 
     assert (played.outcome, played.kinds) == ("fail", [kind])
     assert played.trials["closure_error"] == [True]
@@ -85,7 +85,7 @@ def test_a_leaked_call_is_answered_as_a_call() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "outcome", "trials"),
+    ("answers", "outcome", "trials"),
     [
         (refusal(FindingKind.CLOSURE_MISSING), "fail", [False]),
         (refusal(FindingKind.ID_FORMAT), "fail", [False]),
@@ -94,10 +94,10 @@ def test_a_leaked_call_is_answered_as_a_call() -> None:
     ],
 )
 def test_a_refused_history_fails_where_it_is_refused_for_its_calls(
-    said: Said, outcome: str, trials: list[bool] | None
+    answers: ScriptedAnswer, outcome: str, trials: list[bool] | None
 ) -> None:
-    """Our history was right; a refusal for anything else says nothing about closure."""
-    played = play(ROUND_TRIP, DRAWN, calls(CALL), said)
+    """Our history was valid; any other refusal says nothing about closure."""
+    played = play(ROUND_TRIP, DRAWN, calls(CALL), answers)
 
     assert played.outcome == outcome
     assert played.trials.get("closure_error") == trials
@@ -105,10 +105,10 @@ def test_a_refused_history_fails_where_it_is_refused_for_its_calls(
 
 
 def test_an_endpoint_that_wants_its_reasoning_back_gets_it() -> None:
-    """The refusal is a failed trial of replay; the round trip goes on with all reasoning."""
-    said = (calls(thought(), CALL), refusal(FindingKind.REPLAY_MISSING), prose("amber-7"))
+    """The refusal is a failed trial of replay; the round trip continues with all reasoning."""
+    answers = (calls(thought(), CALL), refusal(FindingKind.REPLAY_MISSING), prose("amber-7"))
 
-    played = play(ROUND_TRIP, DRAWN, *said)
+    played = play(ROUND_TRIP, DRAWN, *answers)
 
     assert (played.outcome, played.kinds) == ("fail", ["replay_missing"])
     assert played.trials["reasoning_replay_error"] == [False]
@@ -119,7 +119,7 @@ def test_an_endpoint_that_wants_its_reasoning_back_gets_it() -> None:
 
 
 def test_an_endpoint_that_refuses_its_reasoning_is_asked_without() -> None:
-    """The rule was wrong, which is a failed trial; the round trip goes on all the same."""
+    """The rule was wrong, which is a failed trial; the round trip continues."""
     unknown = refusal(FindingKind.PARAM_UNKNOWN, "reasoning_content: not permitted")
 
     played = play(
@@ -137,9 +137,9 @@ def test_an_endpoint_that_refuses_its_reasoning_is_asked_without() -> None:
 
 
 def test_reasoning_sent_back_by_the_rule_is_a_good_trial_of_replay() -> None:
-    """A dialect that keeps reasoning has it in the history at once."""
+    """A dialect that keeps reasoning sends it at once."""
     played = play(ROUND_TRIP, DRAWN, calls(thought(), CALL), prose("amber-7"), builder=DEEPSEEK)
 
     assert played.trials["reasoning_replay_error"] == [True]
-    said = [t for t in played.call("with the result").turns if t.role is Role.ASSISTANT]
-    assert thought() in said[0].parts
+    answers = [t for t in played.call("with the result").turns if t.role is Role.ASSISTANT]
+    assert thought() in answers[0].parts

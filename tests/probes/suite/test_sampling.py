@@ -10,7 +10,7 @@ from probes.suite import PROBES, Trial, plan_trials
 from probes.suite.question_builder import MAX_TOKENS
 from probes.suite.sampling import (
     MAX_PROMPT_TOKENS,
-    MOST_SAMPLES,
+    MAX_SAMPLES,
     estimate_price,
     first_trials,
     further_trials,
@@ -20,7 +20,7 @@ PASS, FAIL, VOID = Outcome.PASS, Outcome.FAIL, Outcome.VOID
 ROOM = 10_000
 
 
-def made(probe: str, *outcomes: Outcome) -> list[Attempt]:
+def attempts_of(probe: str, *outcomes: Outcome) -> list[Attempt]:
     return [
         Attempt(probe, trial, outcome, (), (), Evidence(), datetime.now(UTC))
         for trial, outcome in enumerate(outcomes, 1)
@@ -28,17 +28,17 @@ def made(probe: str, *outcomes: Outcome) -> list[Attempt]:
 
 
 def test_a_plan_costs_what_its_probes_ask_at_most() -> None:
-    """Requests are those of the probes; tokens are the ceiling of each request."""
+    """Requests are those of the probes; tokens are the maximum of each request."""
     trials = [Trial("format", 1), Trial("round_trip", 1), Trial("round_trip", 2)]
 
-    asked = PROBES["format"].requests + 2 * PROBES["round_trip"].requests
-    assert estimate_price(trials).requests == asked
-    assert estimate_price(trials).tokens == asked * (MAX_TOKENS + MAX_PROMPT_TOKENS)
+    requests = PROBES["format"].requests + 2 * PROBES["round_trip"].requests
+    assert estimate_price(trials).requests == requests
+    assert estimate_price(trials).tokens == requests * (MAX_TOKENS + MAX_PROMPT_TOKENS)
     assert estimate_price([]).requests == 0
 
 
 def test_samples_replace_the_suites_own_numbers() -> None:
-    """Every probe of the suite, as often as asked for, and none besides."""
+    """Every probe of the suite, `samples` times, and no others."""
     trials = first_trials("light", 2)
 
     assert first_trials("light") == plan_trials("light")
@@ -48,7 +48,7 @@ def test_samples_replace_the_suites_own_numbers() -> None:
 
 
 def test_an_unknown_suite_is_refused_with_those_there_are() -> None:
-    """A mistyped name is told what it could have been."""
+    """The error lists the existing suites."""
     with pytest.raises(TargetError, match="no suite 'medium'; there are light, full"):
         first_trials("medium", 3)
 
@@ -58,29 +58,29 @@ def test_an_unknown_suite_is_refused_with_those_there_are() -> None:
     [(PASS,), (PASS, PASS), (FAIL, FAIL, FAIL), (PASS, VOID), (VOID, VOID), (FAIL, VOID, VOID)],
 )
 def test_a_clear_answer_is_not_asked_for_again(outcomes: tuple[Outcome, ...]) -> None:
-    """All alike is clear; void is no answer and makes nothing unclear."""
-    assert further_trials(made("format", *outcomes), ROOM) == ()
+    """Equal verdicts are clear; void is no verdict."""
+    assert further_trials(attempts_of("format", *outcomes), ROOM) == ()
 
 
 def test_an_unclear_answer_is_asked_for_as_often_again() -> None:
     """Only the probe whose verdicts differ, numbered on from its last trial."""
-    attempts = made("format", PASS, FAIL, PASS) + made("streaming", PASS, PASS)
+    attempts = attempts_of("format", PASS, FAIL, PASS) + attempts_of("streaming", PASS, PASS)
 
     assert further_trials(attempts, ROOM) == tuple(Trial("format", n) for n in (4, 5, 6))
 
 
 def test_no_probe_is_asked_without_end() -> None:
-    """Doubling stops at a bound."""
-    many = made("format", *[PASS, FAIL] * (MOST_SAMPLES // 2 - 1))
-    full = made("format", *[PASS, FAIL] * (MOST_SAMPLES // 2))
+    """Doubling stops at a limit."""
+    many = attempts_of("format", *[PASS, FAIL] * (MAX_SAMPLES // 2 - 1))
+    full = attempts_of("format", *[PASS, FAIL] * (MAX_SAMPLES // 2))
 
-    assert [t.trial for t in further_trials(many, ROOM)] == [MOST_SAMPLES - 1, MOST_SAMPLES]
+    assert [t.trial for t in further_trials(many, ROOM)] == [MAX_SAMPLES - 1, MAX_SAMPLES]
     assert further_trials(full, ROOM) == ()
 
 
 def test_more_samples_stay_within_the_room_that_is_left() -> None:
-    """The last trial that still fits is the last; none is begun without room."""
-    attempts = made("round_trip", PASS, FAIL, PASS)
+    """Trials are added only while they fit."""
+    attempts = attempts_of("round_trip", PASS, FAIL, PASS)
     each = PROBES["round_trip"].requests
 
     assert len(further_trials(attempts, 2 * each)) == 2

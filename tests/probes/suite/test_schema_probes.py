@@ -24,12 +24,12 @@ from probes.suite.tools import PROBE_ORDER, PROBE_ORDER_LINE
 from tests.probes.suite.script_player import (
     OPENAI,
     Played,
-    Said,
+    ScriptedAnswer,
     by_label,
     call,
     calls,
     play,
-    play_with,
+    play_by_question,
     prose,
     refusal,
 )
@@ -49,17 +49,17 @@ FLAT = (SCHEMA_TYPES, SCHEMA_UNION, NO_ARGUMENTS, HOSTILE_TEXT)
 
 @pytest.mark.parametrize("probe", FLAT, ids=lambda probe: probe.name)
 def test_the_drawn_arguments_pass_and_fit_their_schema(probe: SchemaProbe) -> None:
-    """What is asked for is what the schema allows, and a model that gives it passes."""
+    """The drawn arguments fit the schema, and a model that returns them passes."""
     for seed in range(50):
-        drawn = probe.draw(random.Random(seed))
-        played = play(probe, drawn, calls(call(probe.tool.name, drawn.values)))
+        values = probe.draw(random.Random(seed))
+        played = play(probe, values, calls(call(probe.tool.name, values.values)))
 
-        assert validate_arguments(probe.tool.schema or {}, drawn.values) == ()
+        assert validate_arguments(probe.tool.schema or {}, values.values) == ()
         assert (played.outcome, played.facts["fits"]) == ("pass", True)
 
 
 @pytest.mark.parametrize(
-    ("probe", "values", "given", "kind"),
+    ("probe", "values", "arguments", "kind"),
     [
         (SCHEMA_TYPES, SETTINGS, {**SETTINGS, "count": "7"}, "schema_mismatch"),
         (SCHEMA_TYPES, SETTINGS, {**SETTINGS, "enabled": "true"}, "schema_mismatch"),
@@ -78,10 +78,10 @@ def test_the_drawn_arguments_pass_and_fit_their_schema(probe: SchemaProbe) -> No
     ],
 )
 def test_another_type_or_value_fails_and_does_not_fit(
-    probe: SchemaProbe, values: dict[str, Any], given: dict[str, Any], kind: str
+    probe: SchemaProbe, values: dict[str, Any], arguments: dict[str, Any], kind: str
 ) -> None:
-    """A near miss is a miss, and the profile hears of it."""
-    played = play(probe, DrawnValues(values), calls(call(probe.tool.name, given)))
+    """A near miss is a failure, and is recorded in the profile."""
+    played = play(probe, DrawnValues(values), calls(call(probe.tool.name, arguments)))
 
     assert (played.outcome, played.kinds) == ("fail", [kind])
     assert played.facts["fits"] is False
@@ -97,7 +97,7 @@ def test_without_a_call_nothing_is_said_about_the_schema(probe: SchemaProbe) -> 
 
 
 def test_a_leaked_call_with_the_right_values_fits() -> None:
-    """The leak fails the probe; the types came through all the same."""
+    """The leak fails the probe; the types are still right."""
     played = play(SCHEMA_TYPES, DrawnValues(SETTINGS), prose(LEAKED))
 
     assert (played.outcome, played.kinds) == ("fail", ["leaked_call"])
@@ -105,32 +105,32 @@ def test_a_leaked_call_with_the_right_values_fits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"),
+    ("reply", "kind"),
     [
         (calls(call("probe_settings", SETTINGS), call("probe_settings", SETTINGS)), "extra_call"),
         (calls(Text(LEAKED), call("probe_settings", SETTINGS)), "leaked_call"),
     ],
 )
-def test_a_second_copy_of_the_right_call_fails_and_fits(said: Reply, kind: str) -> None:
-    """One too many, on the wire or in the text, says nothing about types."""
-    played = play(SCHEMA_TYPES, DrawnValues(SETTINGS), said)
+def test_a_second_copy_of_the_right_call_fails_and_fits(reply: Reply, kind: str) -> None:
+    """A surplus call, on the wire or in the text, says nothing about types."""
+    played = play(SCHEMA_TYPES, DrawnValues(SETTINGS), reply)
 
     assert (played.outcome, played.kinds) == ("fail", [kind])
     assert played.facts["fits"] is True
 
 
 def test_the_question_shows_the_arguments_as_json() -> None:
-    """The model sees every type spelled out; a tool without arguments is asked for in words."""
-    assert json.dumps(SETTINGS) in asked(SCHEMA_TYPES, SETTINGS)
-    assert "takes no arguments" in asked(NO_ARGUMENTS, {})
+    """The model sees every type spelled out; a tool without arguments is described in words."""
+    assert json.dumps(SETTINGS) in prompt_of(SCHEMA_TYPES, SETTINGS)
+    assert "takes no arguments" in prompt_of(NO_ARGUMENTS, {})
 
 
 def test_every_hostile_text_is_drawn_some_time() -> None:
-    """No trap is in the list for show."""
-    drawn = {str(HOSTILE_TEXT.draw(random.Random(seed)).values["message"]) for seed in range(200)}
+    """Every entry of the list is used."""
+    values = {str(HOSTILE_TEXT.draw(random.Random(seed)).values["message"]) for seed in range(200)}
     beginnings = {text.format("\0").split("\0")[0] for text in HOSTILE}
 
-    assert all(any(start in text for text in drawn) for start in beginnings)
+    assert all(any(start in text for text in values) for start in beginnings)
 
 
 ORDER: dict[str, JSON] = {
@@ -142,13 +142,13 @@ FULL = calls(call("probe_order", ORDER))
 SIMPLE = calls(call("probe_order_line", LINE))
 
 
-def nested(full: Said, simple: Said = SIMPLE) -> Played:
+def nested(full: ScriptedAnswer, simple: ScriptedAnswer = SIMPLE) -> Played:
     labels = {"nested schema": full, "flat schema": simple}
-    return play_with(SCHEMA_NESTED, DrawnValues(ORDER), by_label(labels))
+    return play_by_question(SCHEMA_NESTED, DrawnValues(ORDER), by_label(labels))
 
 
 def test_objects_in_objects_pass_and_both_branches_are_asked_at_once() -> None:
-    """The same values are asked for nested and flat, each with its own tool."""
+    """The same values are requested nested and flat, each with its own tool."""
     played = nested(FULL)
 
     assert (played.outcome, played.rounds) == ("pass", [("nested schema", "flat schema")])
@@ -159,16 +159,16 @@ def test_objects_in_objects_pass_and_both_branches_are_asked_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "kind"),
+    ("arguments", "kind"),
     [
         ({**ORDER, "customer": '{"name": "amber 1", "member": true}'}, "schema_mismatch"),
         ({**ORDER, "items": [{"sku": "cedar-1", "quantity": 2}]}, "wrong_value"),
         ({"customer": ORDER["customer"]}, "schema_mismatch"),
     ],
 )
-def test_nested_values_that_come_otherwise_fail(given: Mapping[str, JSON], kind: str) -> None:
-    """Text for an object and a shorter list are seen; the flat branch is a fact of its own."""
-    played = nested(calls(call("probe_order", given)))
+def test_nested_values_that_come_otherwise_fail(arguments: Mapping[str, JSON], kind: str) -> None:
+    """Text for an object and a shorter list are detected; the flat branch is a separate fact."""
+    played = nested(calls(call("probe_order", arguments)))
 
     assert (played.outcome, played.kinds) == ("fail", [kind])
     assert (played.facts["fits"], played.facts["simplified"]) == (False, True)
@@ -183,8 +183,10 @@ def test_nested_values_that_come_otherwise_fail(given: Mapping[str, JSON], kind:
         (refusal(FindingKind.PROVIDER_ERROR), None),
     ],
 )
-def test_the_flat_branch_is_a_fact_and_never_the_verdict(simple: Said, fact: bool | None) -> None:
-    """Whether simplifying helps is told beside what the full schema does."""
+def test_the_flat_branch_is_a_fact_and_never_the_verdict(
+    simple: ScriptedAnswer, fact: bool | None
+) -> None:
+    """Whether simplifying helps is recorded beside the verdict on the full schema."""
     played = nested(FULL, simple)
 
     assert played.outcome == "pass"
@@ -192,7 +194,7 @@ def test_the_flat_branch_is_a_fact_and_never_the_verdict(simple: Said, fact: boo
 
 
 def test_a_refused_schema_does_not_fit_and_another_refusal_proves_nothing() -> None:
-    """Only the endpoint's word on the schema is taken for one."""
+    """Only a refusal of the schema counts."""
     schema = nested(refusal(FindingKind.SCHEMA_REFUSED))
     other = nested(refusal(FindingKind.PROVIDER_ERROR))
 
@@ -202,20 +204,20 @@ def test_a_refused_schema_does_not_fit_and_another_refusal_proves_nothing() -> N
 
 
 def test_a_nested_question_in_prose_proves_nothing() -> None:
-    """Without a call there is no schema to speak of."""
+    """Without a call there is nothing to validate."""
     played = nested(prose())
 
     assert (played.kinds, played.facts["fits"]) == (["no_call"], None)
 
 
 def test_drawn_orders_fit_both_schemas() -> None:
-    """The flat line is the order's first, so both branches ask for the same facts."""
+    """The flat line is the first of the order, so both branches ask for the same values."""
     for seed in range(50):
-        drawn = SCHEMA_NESTED.draw(random.Random(seed))
-        assert validate_arguments(PROBE_ORDER.schema or {}, drawn.values) == ()
+        values = SCHEMA_NESTED.draw(random.Random(seed))
+        assert validate_arguments(PROBE_ORDER.schema or {}, values.values) == ()
 
 
-def asked(probe: Probe, values: dict[str, JSON]) -> str:
+def prompt_of(probe: Probe, values: dict[str, JSON]) -> str:
     (question,) = next(probe.script(DrawnValues(values), OPENAI))
     part = question.call.turns[0].parts[0]
     assert isinstance(part, Text)
@@ -223,7 +225,7 @@ def asked(probe: Probe, values: dict[str, JSON]) -> str:
 
 
 def test_a_reply_of_the_wrong_tool_is_unfit() -> None:
-    """A tool that was not offered is no way to pass."""
-    said: Reply = calls(call("probe_now", {}))
+    """A tool that was not offered does not pass."""
+    reply: Reply = calls(call("probe_now", {}))
 
-    assert play(SCHEMA_TYPES, DrawnValues(SETTINGS), said).kinds == ["unknown_tool"]
+    assert play(SCHEMA_TYPES, DrawnValues(SETTINGS), reply).kinds == ["unknown_tool"]

@@ -27,7 +27,7 @@ def counted(turns: tuple[Turn, ...], kind: FindingKind | None) -> dict[str, bool
 
 
 def test_a_history_without_results_is_no_trial() -> None:
-    """A first question can neither break a chain nor miss reasoning."""
+    """A first question tests neither closure nor replay."""
     assert counted((USER,), None) == {}
     assert counted((USER,), FindingKind.CLOSURE_MISSING) == {}
 
@@ -40,13 +40,13 @@ def test_a_refusal_of_pairs_or_ids_is_a_closure_error(kind: FindingKind) -> None
 
 @pytest.mark.parametrize("kind", sorted(REPLAY_KINDS))
 def test_a_refusal_of_reasoning_is_a_replay_error(kind: FindingKind) -> None:
-    """Where the turn reasoned, and not otherwise; it says nothing about pairs."""
+    """Only if the turn reasoned; it says nothing about pairs."""
     assert counted((USER, REASONED, RESULT), kind) == {"reasoning_replay_error": False}
     assert counted((USER, CALLED, RESULT), kind) == {}
 
 
 def test_a_parameter_that_is_unknown_after_reasoning_is_a_replay_error() -> None:
-    """The reasoning is what the request has more than the one that was taken before."""
+    """The reasoning is what the request adds to the accepted one before."""
     assert counted((USER, REASONED, RESULT), FindingKind.PARAM_UNKNOWN) == {
         "reasoning_replay_error": False
     }
@@ -54,7 +54,7 @@ def test_a_parameter_that_is_unknown_after_reasoning_is_a_replay_error() -> None
 
 
 def test_another_refusal_is_a_trial_of_neither() -> None:
-    """Trouble with the account is no word on the history."""
+    """An account error says nothing about the history."""
     assert counted((USER, REASONED, RESULT), FindingKind.PROVIDER_ERROR) == {}
 
 
@@ -68,7 +68,7 @@ def test_an_answer_is_a_good_trial_of_what_the_history_has() -> None:
 
 
 def test_reasoning_and_call_must_stand_in_one_turn() -> None:
-    """Reasoning beside a plain answer is no continuation after a call; a signed call is one."""
+    """Reasoning beside a plain answer does not count; a signed call does."""
     apart = (Turn(Role.ASSISTANT, (thought(), Text("Hi."))), CALLED)
     signed = ToolCall("c", "f", {}, "gemini", "", extra={"gemini": {"thoughtSignature": "s"}})
     item = Reasoning("", ReasoningKind.ITEM, {"type": "reasoning"})
@@ -89,7 +89,7 @@ def test_reasoning_and_call_must_stand_in_one_turn() -> None:
     ],
 )
 def test_a_refusal_ends_a_talk_by_what_it_means(kind: FindingKind, outcome: str) -> None:
-    """What is owed goes badly only where the endpoint is to blame."""
+    """The refusal metrics fail only if the endpoint is at fault."""
     judged = ScriptSession(OPENAI, (PROBE_ECHO,)).judge_refusal(
         Answer(refusal=refusal(kind)), (Metric.PARSE_SUCCESS,)
     )
@@ -100,7 +100,7 @@ def test_a_refusal_ends_a_talk_by_what_it_means(kind: FindingKind, outcome: str)
 
 
 def test_trouble_after_a_failed_turn_does_not_undo_the_failure() -> None:
-    """What went badly before stays seen."""
+    """Earlier failures stay counted."""
     session = ScriptSession(OPENAI, (PROBE_ECHO,))
     session.judge_turn(prose())
 
@@ -111,7 +111,7 @@ def test_trouble_after_a_failed_turn_does_not_undo_the_failure() -> None:
 
 
 def test_trouble_after_a_good_turn_is_no_verdict() -> None:
-    """The good trials before it stay counted."""
+    """Earlier good trials stay counted."""
     session = ScriptSession(OPENAI, (PROBE_ECHO,))
     session.judge_turn(calls(call("probe_echo", {"message": "a", "tag": "beta"})))
 

@@ -8,11 +8,11 @@ from probes.suite.base import DrawnValues
 from probes.suite.streaming_probe import STREAMING
 from tests.probes.suite.script_player import (
     Played,
-    Said,
+    ScriptedAnswer,
     by_label,
     call,
     calls,
-    play_with,
+    play_by_question,
     prose,
     refusal,
 )
@@ -24,8 +24,8 @@ SECOND = call("probe_add", {"a": 1, "b": 2}, "c2")
 BOTH = calls(FIRST, SECOND)
 
 
-def streaming(whole: Said, streamed: Said) -> Played:
-    return play_with(STREAMING, DRAWN, by_label({"whole": whole, "streamed": streamed}))
+def streaming(whole: ScriptedAnswer, streamed: ScriptedAnswer) -> Played:
+    return play_by_question(STREAMING, DRAWN, by_label({"whole": whole, "streamed": streamed}))
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def streaming(whole: Said, streamed: Said) -> Played:
     ],
 )
 def test_the_same_calls_streamed_and_whole_pass(streamed: Reply) -> None:
-    """Ids, order and words beside the calls are no matter of agreement."""
+    """Ids, order and text beside the calls do not matter."""
     played = streaming(BOTH, streamed)
 
     assert (played.outcome, played.facts["streams"]) == ("pass", True)
@@ -46,7 +46,7 @@ def test_the_same_calls_streamed_and_whole_pass(streamed: Reply) -> None:
 
 
 def test_both_ways_are_asked_at_once_and_alike() -> None:
-    """The two questions differ in nothing but the stream."""
+    """The two questions differ only in the stream flag."""
     played = streaming(BOTH, BOTH)
 
     assert played.rounds == [("whole", "streamed")]
@@ -69,7 +69,7 @@ def test_both_ways_are_asked_at_once_and_alike() -> None:
     ],
 )
 def test_a_stream_that_loses_or_changes_calls_fails(streamed: Reply) -> None:
-    """Fewer, more, other, broken, or an end that speaks of calls that are not there."""
+    """Fewer, more, other or broken calls, or an end that claims missing calls."""
     played = streaming(BOTH, streamed)
 
     assert played.outcome == "fail"
@@ -80,7 +80,7 @@ def test_a_stream_that_loses_or_changes_calls_fails(streamed: Reply) -> None:
 
 @pytest.mark.parametrize(("whole", "streamed"), [(prose(), BOTH), (BOTH, prose())])
 def test_without_calls_on_both_sides_nothing_is_compared(whole: Reply, streamed: Reply) -> None:
-    """A model that talks once proves nothing about the stream."""
+    """A single prose answer proves nothing about the stream."""
     played = streaming(whole, streamed)
 
     assert "stream_disagreement" not in played.trials
@@ -106,7 +106,7 @@ def test_what_the_stream_bends_is_told() -> None:
 def test_a_refused_stream_is_a_fact(
     kind: FindingKind, outcome: str, trials: list[bool] | None
 ) -> None:
-    """Tools that work whole and are refused in a stream do not stream."""
+    """Tools that work unstreamed and are refused in a stream do not stream."""
     played = streaming(BOTH, refusal(kind))
 
     assert (played.outcome, played.facts["streams"]) == (outcome, False)
@@ -114,7 +114,7 @@ def test_a_refused_stream_is_a_fact(
 
 
 def test_a_refused_whole_answer_leaves_nothing_to_compare() -> None:
-    """The refusal is judged as of any first question."""
+    """The refusal is judged like that of any first question."""
     played = streaming(refusal(FindingKind.NO_TOOLS), BOTH)
 
     assert (played.outcome, played.kinds) == ("fail", ["no_tools"])

@@ -1,4 +1,4 @@
-"""What holds for every probe of the suite."""
+"""Properties of every probe of the suite."""
 
 from __future__ import annotations
 
@@ -14,14 +14,22 @@ from probes.outcomes import FindingKind
 from probes.suite import PROBES, SUITES, Probe, Question, Trial, plan_trials
 from probes.suite.question_builder import QuestionBuilder
 from probes.target import Provider
-from tests.probes.suite.script_player import Said, call, calls, play_with, prose, refusal, thought
+from tests.probes.suite.script_player import (
+    ScriptedAnswer,
+    call,
+    calls,
+    play_by_question,
+    prose,
+    refusal,
+    thought,
+)
 
 EVERY = pytest.mark.parametrize("probe", PROBES.values(), ids=lambda probe: probe.name)
 
 
 @EVERY
 def test_a_probe_explains_itself(probe: Probe) -> None:
-    """Its question, what passes, what fails and what it settles are sentences for people."""
+    """Its question, what passes, what fails and what it settles are sentences."""
     assert probe.question.endswith("?")
     for text in (probe.settles, probe.passes, probe.fails):
         assert text.endswith(".")
@@ -30,17 +38,17 @@ def test_a_probe_explains_itself(probe: Probe) -> None:
 
 @EVERY
 def test_a_probe_draws_new_values_for_each_seed(probe: Probe) -> None:
-    """The same seed draws the same values; another one others, where there is something to draw."""
-    first, again, other = (probe.draw(random.Random(seed)) for seed in (1, 1, 2))
+    """Equal seeds draw equal values; other seeds draw others, if there is anything to draw."""
+    first, repeated, other = (probe.draw(random.Random(seed)) for seed in (1, 1, 2))
 
-    assert first == again
+    assert first == repeated
     assert first != other or not first.values
 
 
 @EVERY
 @pytest.mark.parametrize("provider", Provider)
 def test_a_question_can_be_written_for_every_provider(probe: Probe, provider: Provider) -> None:
-    """No first question is beyond a wire format."""
+    """Every wire format can express every first question."""
     adapter = adapter_for(provider)
     builder = QuestionBuilder("m", DIALECTS[provider], adapter.format)
 
@@ -49,13 +57,13 @@ def test_a_question_can_be_written_for_every_provider(probe: Probe, provider: Pr
         assert question.call.tools
 
 
-def obedient(question: Question) -> Said:
-    """A call of the tool offered first, whatever is asked."""
+def obedient(question: Question) -> ScriptedAnswer:
+    """A call of the first offered tool, whatever the question."""
     return calls(thought(), call(question.call.tools[-1].name, {"a": 1, "b": 2}, "c1"))
 
 
-def demanding(question: Question) -> Said:
-    """Refuses every history until all reasoning is in it."""
+def demanding(question: Question) -> ScriptedAnswer:
+    """Refuses every history until it contains all reasoning."""
     has_results = any(turn.role is Role.TOOL for turn in question.call.turns)
     if has_results and not question.label.endswith("all reasoning"):
         return refusal(FindingKind.REPLAY_MISSING)
@@ -65,27 +73,27 @@ def demanding(question: Question) -> Said:
 @EVERY
 @pytest.mark.parametrize("endpoint", [obedient, demanding, lambda question: prose()])
 def test_a_probe_asks_no_more_than_it_plans(probe: Probe, endpoint: object) -> None:
-    """The plan is a ceiling, whatever the endpoint does."""
-    played = play_with(probe, probe.draw(random.Random(4)), endpoint)  # type: ignore[arg-type]
+    """The plan is an upper limit, whatever the endpoint does."""
+    played = play_by_question(probe, probe.draw(random.Random(4)), endpoint)  # type: ignore[arg-type]
 
     assert len(played.questions) <= probe.requests
 
 
 @EVERY
 def test_an_endpoint_that_refuses_tools_fails_what_is_owed(probe: Probe) -> None:
-    """The refusal of tools is the endpoint's failure, and each metric that was owed went badly."""
-    played = play_with(
+    """A refusal of tools is a failure of the endpoint, and each refusal metric fails."""
+    played = play_by_question(
         probe, probe.draw(random.Random(5)), lambda question: refusal(FindingKind.NO_TOOLS)
     )
 
     assert (played.outcome, played.kinds) == ("fail", ["no_tools"])
-    assert played.trials == {str(metric): [False] for metric in probe.owes}
+    assert played.trials == {str(metric): [False] for metric in probe.refusal_metrics}
 
 
 @EVERY
 def test_trouble_on_the_first_question_is_no_verdict(probe: Probe) -> None:
     """Void counts in no rate."""
-    played = play_with(
+    played = play_by_question(
         probe, probe.draw(random.Random(6)), lambda question: refusal(FindingKind.PROVIDER_ERROR)
     )
 

@@ -1,4 +1,4 @@
-"""One turn that owes a call: what is read from it, what is wrong with it, which trials it is."""
+"""One turn that must have a call: its calls, its faults, and its trials."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ HERMES = f"<tool_call>\n{BODY}\n</tool_call>"
 UNFIT = HERMES.replace('"beta"', '"gamma"')
 
 
-def heard(*parts: Part, stop: Stop = Stop.END) -> JudgedTurn:
+def judge(*parts: Part, stop: Stop = Stop.END) -> JudgedTurn:
     return judge_turn(Reply(parts, stop), TOOLS)
 
 
 def trials(turn: JudgedTurn) -> dict[str, list[bool]]:
-    found: dict[str, list[bool]] = {}
+    by_metric: dict[str, list[bool]] = {}
     for verdict in turn.verdicts:
-        found.setdefault(str(verdict.metric), []).append(verdict.good)
-    return found
+        by_metric.setdefault(str(verdict.metric), []).append(verdict.good)
+    return by_metric
 
 
 def test_a_good_call_is_a_good_trial_of_everything() -> None:
-    """Parsed, not leaked, not lost in thought, fit to be run."""
-    turn = heard(CALL, stop=Stop.TOOL_CALLS)
+    """Parsed, not leaked, not only reasoning, valid by its schema."""
+    turn = judge(CALL, stop=Stop.TOOL_CALLS)
 
     assert (turn.calls, turn.faults, turn.format) == ((CALL,), (), "openai")
     assert trials(turn) == {
@@ -58,7 +58,7 @@ def test_a_good_call_is_a_good_trial_of_everything() -> None:
 
 
 @pytest.mark.parametrize(
-    ("parts", "stop", "kind", "words"),
+    ("parts", "stop", "kind", "text"),
     [
         ((Text("I would call it."),), Stop.END, FindingKind.NO_CALL, "prose"),
         ((), Stop.END, FindingKind.NO_CALL, "empty"),
@@ -77,14 +77,14 @@ def test_a_good_call_is_a_good_trial_of_everything() -> None:
     ],
 )
 def test_a_turn_without_a_readable_call_says_what_it_was(
-    parts: tuple[Part, ...], stop: Stop, kind: FindingKind, words: str
+    parts: tuple[Part, ...], stop: Stop, kind: FindingKind, text: str
 ) -> None:
     """No call is a failed parse with its own reason, and no trial of a schema."""
-    turn = heard(*parts, stop=stop)
+    turn = judge(*parts, stop=stop)
 
     (finding,) = turn.faults
     assert finding.kind is kind
-    assert words in finding.message
+    assert text in finding.message
     assert (turn.calls, turn.format) == ((), None)
     assert trials(turn) == {
         "parse_success": [False],
@@ -95,8 +95,8 @@ def test_a_turn_without_a_readable_call_says_what_it_was(
 
 @pytest.mark.parametrize("part", [Text(HERMES), thought(HERMES)])
 def test_a_leaked_call_is_read_and_counted_as_leaked(part: Part) -> None:
-    """A call that stood in text or reasoning is known, in its format, and was not on the wire."""
-    turn = heard(part)
+    """A call in text or reasoning is read with its format, but was not on the wire."""
+    turn = judge(part)
 
     assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
     assert [(c.name, c.input) for c in turn.calls] == [("probe_echo", ECHO)]
@@ -113,16 +113,16 @@ def test_a_leaked_call_is_read_and_counted_as_leaked(part: Part) -> None:
 
 
 def test_two_leaked_calls_are_one_finding() -> None:
-    """The turn leaked; both calls are read."""
-    turn = heard(Text(HERMES + "\n" + HERMES.replace("amber", "basil")))
+    """Both calls are read."""
+    turn = judge(Text(HERMES + "\n" + HERMES.replace("amber", "basil")))
 
     assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
     assert len(turn.calls) == 2
 
 
 def test_a_leaked_call_that_breaks_its_schema_is_a_trial_of_both() -> None:
-    """Where a text can be read but not be run, the schema failed too."""
-    turn = heard(Text(UNFIT))
+    """A readable call that cannot be run fails its schema too."""
+    turn = judge(Text(UNFIT))
 
     assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
     assert (turn.calls, turn.format) == ((), None)
@@ -131,16 +131,16 @@ def test_a_leaked_call_that_breaks_its_schema_is_a_trial_of_both() -> None:
 
 
 def test_a_leaked_call_that_was_cut_off_is_no_trial_of_the_schema() -> None:
-    """What never ended cannot be held against a schema."""
-    turn = heard(Text(HERMES[:40]), stop=Stop.LENGTH)
+    """An incomplete call cannot be validated."""
+    turn = judge(Text(HERMES[:40]), stop=Stop.LENGTH)
 
     assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
     assert "schema_failure" not in trials(turn)
 
 
 def test_a_copy_in_the_text_beside_the_call_is_a_leak_and_parses() -> None:
-    """The call came over the wire; its copy in the text is seen and is not called twice."""
-    turn = heard(Text(HERMES), CALL, stop=Stop.TOOL_CALLS)
+    """The call came over the wire; its copy in the text is noted and not called twice."""
+    turn = judge(Text(HERMES), CALL, stop=Stop.TOOL_CALLS)
 
     assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
     assert (turn.calls, turn.format) == ((CALL,), "openai")
@@ -149,8 +149,8 @@ def test_a_copy_in_the_text_beside_the_call_is_a_leak_and_parses() -> None:
 
 
 def test_a_broken_call_beside_a_good_one_fails_the_parse() -> None:
-    """The good one is used; the broken one is neither forgotten nor sent back."""
-    turn = heard(CALL, BrokenCall("{", "bad", id="c2"), stop=Stop.TOOL_CALLS)
+    """The good one is used; the broken one is reported and not sent back."""
+    turn = judge(CALL, BrokenCall("{", "bad", id="c2"), stop=Stop.TOOL_CALLS)
 
     assert [finding.kind for finding in turn.faults] == [FindingKind.INVALID_JSON]
     assert turn.calls == (CALL,)
@@ -159,7 +159,7 @@ def test_a_broken_call_beside_a_good_one_fails_the_parse() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "kind", "path"),
+    ("model_calls", "kind", "path"),
     [
         (call("probe_echo", {**ECHO, "tag": "gamma"}), "schema_mismatch", "$.calls[0].input.tag"),
         (call("probe_echo", {"tag": "beta"}), "schema_mismatch", "$.calls[0].input"),
@@ -169,10 +169,10 @@ def test_a_broken_call_beside_a_good_one_fails_the_parse() -> None:
     ],
 )
 def test_a_call_that_breaks_its_schema_parses_and_is_unfit(
-    made: ToolCall, kind: str, path: str
+    model_calls: ToolCall, kind: str, path: str
 ) -> None:
-    """Type, choice, required, surplus and name are told with their place."""
-    turn = heard(made, stop=Stop.TOOL_CALLS)
+    """Type, choice, required, surplus and name have findings with their path."""
+    turn = judge(model_calls, stop=Stop.TOOL_CALLS)
 
     assert [(str(f.kind), f.path) for f in turn.faults] == [(kind, path)]
     assert turn.unread == ()
@@ -182,8 +182,8 @@ def test_a_call_that_breaks_its_schema_parses_and_is_unfit(
 
 
 def test_each_call_is_a_trial_of_its_schema() -> None:
-    """Two calls, one of them unfit, are one failure in two."""
-    turn = heard(CALL, call("probe_echo", {**ECHO, "tag": "x"}, "c2"), stop=Stop.TOOL_CALLS)
+    """Two calls, one of them invalid, are one failure of two."""
+    turn = judge(CALL, call("probe_echo", {**ECHO, "tag": "x"}, "c2"), stop=Stop.TOOL_CALLS)
 
     assert trials(turn)["schema_failure"] == [True, False]
     assert trials(turn)["parse_success"] == [True]
@@ -193,19 +193,19 @@ def test_the_history_carries_a_leaked_call_as_a_call() -> None:
     """Reasoning stays, the markup does not, and a result can answer the call."""
     own = Reasoning("Hm.", ReasoningKind.FIELD, "reasoning_content")
 
-    said = heard(own, Text(HERMES)).as_history_reply
+    history_reply = judge(own, Text(HERMES)).as_history_reply
 
-    assert said.stop is Stop.TOOL_CALLS
-    assert said.parts[0] == own
-    assert [(c.name, c.input) for c in said.calls] == [("probe_echo", ECHO)]
-    assert said.text is None
+    assert history_reply.stop is Stop.TOOL_CALLS
+    assert history_reply.parts[0] == own
+    assert [(c.name, c.input) for c in history_reply.calls] == [("probe_echo", ECHO)]
+    assert history_reply.text is None
 
 
 def test_the_history_carries_any_other_turn_as_it_came() -> None:
-    """Text, call and their order are the model's."""
+    """Text and calls keep their order."""
     parts = (Text("Well."), CALL)
 
-    assert heard(*parts, stop=Stop.TOOL_CALLS).as_history_reply.parts == parts
+    assert judge(*parts, stop=Stop.TOOL_CALLS).as_history_reply.parts == parts
 
 
 WANTED: list[tuple[str, Any]] = [("probe_echo", ECHO), ("probe_add", {"a": 1, "b": 2})]
@@ -213,7 +213,7 @@ ADD = call("probe_add", {"a": 1, "b": 2}, "c2")
 
 
 @pytest.mark.parametrize(
-    ("made", "found"),
+    ("model_calls", "findings"),
     [
         ([CALL, ADD], []),
         ([ADD, CALL], []),
@@ -231,16 +231,16 @@ ADD = call("probe_add", {"a": 1, "b": 2}, "c2")
     ],
 )
 def test_calls_are_held_against_those_asked_for(
-    made: list[ToolCall], found: list[tuple[str, str]]
+    model_calls: list[ToolCall], findings: list[tuple[str, str]]
 ) -> None:
-    """In any order; missing, surplus and changed ones are told apart, and true is not 1."""
-    assert [(str(f.kind), f.path) for f in find_wrong_values(made, WANTED)] == found
+    """In any order; missing, surplus and changed calls differ, and true is not 1."""
+    assert [(str(f.kind), f.path) for f in find_wrong_values(model_calls, WANTED)] == findings
 
 
 def test_of_two_calls_of_a_tool_the_one_that_fits_is_taken_first() -> None:
     """A wrong call before the right one does not hide it."""
     wrong, right = call("probe_add", {"a": 9, "b": 9}), call("probe_add", {"a": 1, "b": 2}, "c2")
 
-    found = find_wrong_values([wrong, right], [("probe_add", {"a": 1, "b": 2})])
+    findings = find_wrong_values([wrong, right], [("probe_add", {"a": 1, "b": 2})])
 
-    assert [str(finding.kind) for finding in found] == ["extra_call"]
+    assert [str(finding.kind) for finding in findings] == ["extra_call"]

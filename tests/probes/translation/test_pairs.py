@@ -1,4 +1,4 @@
-"""Every client format over every endpoint format: a three-step conversation arrives whole."""
+"""Every client format over every endpoint format: a three-step conversation arrives complete."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TOOLS = (
     ToolSpec("book", "Books nights.", {"type": "object", "properties": {"n": {"type": "integer"}}}),
 )
 
-# What a format cannot carry of this conversation; everything else must arrive.
+# The parts of this conversation that a format cannot carry; everything else must arrive.
 NAMED_LOSSES = {
     "openai": {LossKind.ERROR_FLAG},
     "openai_responses": {LossKind.ERROR_FLAG},
@@ -85,13 +85,13 @@ def speaking(reply: Reply, adapter: Adapter) -> Reply:
 
 
 def facts(turns: Iterable[Turn], lost: set[LossKind]) -> list[object]:
-    """What a conversation says, without the names that formats give to things."""
+    """The content of a conversation, without format-specific names."""
     order: dict[str, int] = {}
-    found: list[object] = []
+    collected: list[object] = []
     for turn in turns:
         for part in turn.parts:
-            found.append(_fact(turn.role, part, order, lost))
-    return found
+            collected.append(_fact(turn.role, part, order, lost))
+    return collected
 
 
 def _fact(role: Role, part: Part, order: dict[str, int], lost: set[LossKind]) -> object:
@@ -112,7 +112,7 @@ def _fact(role: Role, part: Part, order: dict[str, int], lost: set[LossKind]) ->
 def carry_request(
     turns: tuple[Turn, ...], client: Adapter, endpoint: Adapter
 ) -> tuple[ModelCall, set[LossKind]]:
-    """A question of a client of one format, as an endpoint of another reads it."""
+    """A client's question in one format, as read by an endpoint of another."""
     call = ModelCall("m", turns, TOOLS, 64)
     sent = received(client, call)
     losses = {loss.kind for loss in [*client.losses(call), *endpoint.losses(sent)]}
@@ -122,7 +122,7 @@ def carry_request(
 
 
 def received(adapter: Adapter, call: ModelCall) -> ModelCall:
-    """The call as the other side reads it; where the address names the model, from there."""
+    """The call as the other side reads it, with the model from the URL if it is there."""
     body = json.loads(json.dumps(adapter.write_request(call)))
     read = adapter.read_request(body)
     return replace(read, model=call.model) if "{model}" in adapter.path else read
@@ -130,12 +130,12 @@ def received(adapter: Adapter, call: ModelCall) -> ModelCall:
 
 def carry_reply(reply: Reply, client: Adapter, endpoint: Adapter) -> Reply:
     """An answer on its way back, as the client reads it."""
-    given = endpoint.read_reply(json.loads(json.dumps(endpoint.write_reply(reply))))
-    return client.read_reply(json.loads(json.dumps(client.write_reply(given))))
+    sent_reply = endpoint.read_reply(json.loads(json.dumps(endpoint.write_reply(reply))))
+    return client.read_reply(json.loads(json.dumps(client.write_reply(sent_reply))))
 
 
 def carry_stream(reply: Reply, client: Adapter, endpoint: Adapter, size: int) -> Reply:
-    """The same answer streamed, cut into pieces of one size on the way."""
+    """The same answer streamed, cut into pieces of this size on the way."""
     data = b"".join(write_event_stream(endpoint, reply_events(reply)))
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
     reader = client.read_stream()
@@ -148,7 +148,7 @@ def carry_stream(reply: Reply, client: Adapter, endpoint: Adapter, size: int) ->
     return last.reply
 
 
-def said(reply: Reply) -> tuple[object, ...]:
+def reply_facts(reply: Reply) -> tuple[object, ...]:
     return (*facts([reply.as_turn()], set()), reply.stop)
 
 
@@ -162,7 +162,7 @@ def three_steps(endpoint: Adapter) -> Sequence[tuple[tuple[Turn, ...], Reply]]:
 
 @pytest.mark.parametrize(("client", "endpoint"), PAIRS)
 def test_the_endpoint_hears_all_that_the_client_said(client: str, endpoint: str) -> None:
-    """Requests of all three steps arrive with nothing lost that the loss table does not name."""
+    """Requests of all three steps arrive with no losses but those in the loss table."""
     here, there = FORMATS[client], FORMATS[endpoint]
 
     for turns, _ in three_steps(there):
@@ -177,14 +177,14 @@ def test_the_endpoint_hears_all_that_the_client_said(client: str, endpoint: str)
 
 @pytest.mark.parametrize(("client", "endpoint"), PAIRS)
 def test_the_client_hears_all_that_the_endpoint_said(client: str, endpoint: str) -> None:
-    """Replies of all three steps arrive whole, and with the same reason to stop."""
+    """Replies of all three steps arrive complete, with the same stop reason."""
     here, there = FORMATS[client], FORMATS[endpoint]
 
     for _, reply in three_steps(there):
-        heard = carry_reply(reply, here, there)
+        received_reply = carry_reply(reply, here, there)
 
-        assert said(heard) == said(reply)
-        assert (heard.usage.input_tokens, heard.usage.output_tokens) == (
+        assert reply_facts(received_reply) == reply_facts(reply)
+        assert (received_reply.usage.input_tokens, received_reply.usage.output_tokens) == (
             reply.usage.input_tokens,
             reply.usage.output_tokens,
         )
@@ -195,8 +195,8 @@ def test_the_client_hears_all_that_the_endpoint_said(client: str, endpoint: str)
 def test_the_client_hears_the_same_when_it_is_streamed(
     client: str, endpoint: str, size: int
 ) -> None:
-    """A stream cut anywhere says what the whole reply says."""
+    """A stream cut anywhere equals the whole reply."""
     here, there = FORMATS[client], FORMATS[endpoint]
 
     for _, reply in three_steps(there):
-        assert said(carry_stream(reply, here, there, size)) == said(reply)
+        assert reply_facts(carry_stream(reply, here, there, size)) == reply_facts(reply)
