@@ -24,6 +24,7 @@ from starlette.routing import Mount, Route
 from benchmarks.raw_http import Answer, Connection, request
 from probes.adapters import FORMATS
 from probes.events import ReplyEnded
+from simulators.listener import open_listener
 from simulators.server import build_app
 
 STREAMS = 500
@@ -200,7 +201,7 @@ async def _measure_rate(server: Server, data: bytes, at_once: int) -> Rate:
 @contextlib.contextmanager
 def _server(core: int) -> Iterator[Server]:
     """The vendors in their own process, on this core only."""
-    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
+    with open_listener("127.0.0.1", 0) as listener:
         descriptor = listener.fileno()
         command = [sys.executable, "-m", "benchmarks.simulators", str(descriptor)]
         with subprocess.Popen(command, pass_fds=[descriptor]) as process:

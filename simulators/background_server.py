@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -11,13 +10,15 @@ from contextlib import contextmanager
 import uvicorn
 from starlette.types import ASGIApp
 
+from simulators.listener import open_listener
+
 START_SECONDS = 30
 
 
 @contextmanager
 def serve_in_background(app: ASGIApp, port: int = 0) -> Iterator[str]:
     """Serve the application and yield its address; port 0 picks a free one."""
-    with socket.create_server(("127.0.0.1", port), backlog=1024) as listener:
+    with open_listener("127.0.0.1", port) as listener:
         server = uvicorn.Server(
             uvicorn.Config(
                 app,

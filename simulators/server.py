@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -22,6 +21,7 @@ from simulators.faults.fault import Fault
 from simulators.faults.fault_registry import FAULTS
 from simulators.faults.fault_switch import FaultSwitch, SwitchError, read_switches
 from simulators.ground_truth import truth_page
+from simulators.listener import open_listener
 from simulators.stories import STORIES
 from simulators.vendors.vendor import LATENCY, Vendor
 from simulators.vendors.vendor_registry import SPECS
@@ -126,7 +126,7 @@ def serve(
 ) -> int:
     """Serve until a signal arrives. Returns 1 if the address is not available."""
     try:
-        listener = socket.create_server((host, port), backlog=1024)
+        listener = open_listener(host, port)
     except OSError as exc:
         print(f"Cannot listen on {host}:{port}: {exc.strerror}.", file=sys.stderr)
         return 1

@@ -6,7 +6,6 @@ import contextlib
 import gc
 import http.client
 import json
-import socket
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from urllib.parse import urlsplit
@@ -17,6 +16,7 @@ import uvicorn
 
 from benchmarks.raw_http import Connection, request
 from benchmarks.simulators import PLAIN, question, streams
+from simulators.listener import open_listener
 from simulators.options import parse_latency, parse_speed
 from simulators.server import build_app
 from simulators.vendors.http_response import VendorResponse
@@ -44,7 +44,7 @@ async def serve_in_this_loop() -> AsyncIterator[int]:
     """Serve the vendors over real HTTP in the test's own loop, to count its tasks."""
     config = uvicorn.Config(build_app(latency=(0, 0)), log_level="critical", lifespan="off")
     server = uvicorn.Server(config)
-    with socket.create_server(("127.0.0.1", 0), backlog=1024) as listener:
+    with open_listener("127.0.0.1", 0) as listener:
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             yield listener.getsockname()[1]
