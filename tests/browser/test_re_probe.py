@@ -25,7 +25,8 @@ def test_a_person_adds_an_endpoint_and_watches_it_being_probed(
     """A run started by the button adds a point to the chart without a reload."""
     planned = len(plan_trials("full"))
     page, watch = open_page()
-    _add_endpoint(page, f"{vendor_url}/open/v1")
+    # The page asks for the progress every second: answers at once would end the run before that.
+    _add_endpoint(page, f"{vendor_url}/with/slow,value=0.1/open/v1")
     expect(page.get_by_text("No run that ended in this range has a trial")).to_be_visible()
     page.evaluate(SAMPLE)
 
