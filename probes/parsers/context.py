@@ -62,7 +62,7 @@ class ParseContext:
         `unknown` lets undeclared names through, for markup that no prose contains.
         """
         usable = bool(call.name) and len(call.name) <= MAX_NAME
-        if self.full or not (usable if unknown else self._counts(call)):
+        if self.full or not (usable if unknown else self.counts(call)):
             return False
         self.calls += 1
         notes = call.notes
@@ -88,7 +88,8 @@ class ParseContext:
             self.calls += 1
             self.out.call(replace(call, raw=cursor.since_mark(), location=self.out.location))
 
-    def _counts(self, call: RawCall) -> bool:
+    def counts(self, call: RawCall) -> bool:
+        """Whether a call that was read may be handed out here: half an example is prose."""
         whole = call.closed and not call.notes and not call.fault
         if self.glued and not whole:
             return False

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.json_output import emit_json_calls, skip_closers
-from probes.parsers.json_scan import read_values
+from probes.parsers.marked_json import read_marked_json
 
 NAME = "hermes"
 CLOSERS = ("</tool_call>", "</tools>", "</function_call>", "</minimax:tool_call>")
@@ -14,14 +13,7 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
 
     One object, several in a row, or an array of them.
     """
-    yield from cursor.skip("```json", "```")
-    if (yield from cursor.skip_space()) not in ("{", "["):
-        return False
-    body = yield from read_values(cursor, CLOSERS)
-    if not (yield from emit_json_calls(cursor, context, body, NAME, closers=CLOSERS)):
-        return False
-    yield from skip_closers(cursor, *CLOSERS)
-    return True
+    return (yield from read_marked_json(cursor, context, NAME, CLOSERS))
 
 
 OPENERS = ("<tool_call>", "<tools>", "<function_call>", "<minimax:tool_call>")

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
 NAME_KEYS = ("name", "function", "tool_name", "tool")
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "params")
+ID_KEYS = ("id", "tool_call_id")
 
 _MARK = re.compile(r"""\\.|//|/\*|["'\[\]{},:]""", re.DOTALL)
 _COMMENTS = {"//": "\n", "/*": "*/"}
@@ -37,15 +38,17 @@ def read_json_call(text: str) -> JsonCall | None:
     inner = members.get("function", "")
     if inner.startswith("{") and "name" not in members:
         call = read_json_call(inner) if "function" not in split_members(inner) else None
-        return call and JsonCall(
-            call.name, call.arguments, call.id or unquote_literal(members.get("id"))
-        )
+        return call and JsonCall(call.name, call.arguments, call.id or _id(members))
     if "description" in members and "parameters" in members:
         # A tool's declaration, which small models like to repeat.
         return None
     name = next((unquote_literal(members[key]) for key in NAME_KEYS if key in members), "")
     arguments = next((members[key] for key in ARGUMENT_KEYS if key in members), None)
-    return JsonCall(name, arguments, unquote_literal(members.get("id"))) if name else None
+    return JsonCall(name, arguments, _id(members)) if name else None
+
+
+def _id(members: Mapping[str, str]) -> str:
+    return next((unquote_literal(members[key]) for key in ID_KEYS if key in members), "")
 
 
 def without_comments(text: str) -> str:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from probes.parsers.base import JsonText, RawCall
@@ -24,19 +24,44 @@ def emit_json_calls(
     `closers` are the tags that may end them. With None there is no markup around them at all, and
     they count only under declared names.
     """
+    calls = read_raw_calls(body, format)
+    return (yield from emit_raw_calls(cursor, context, body, calls, closers=closers))
+
+
+def read_raw_calls(
+    body: JsonBody, format: str, read_call: Callable[[str], JsonCall | None] = read_json_call
+) -> list[RawCall]:
+    """The calls that JSON objects say; none at all if one of the objects is no call."""
     texts = split_objects(body.text, MAX_CALLS)
-    calls = [read_json_call(text) for text in texts]
-    if not calls or len(calls) > MAX_CALLS:
-        return False
-    counts = context.knows if closers is None else context.may_name
-    whole = [call for call in calls if call is not None and counts(call.name)]
-    if len(whole) < len(calls):
+    calls = [read_call(text) for text in texts]
+    if len(calls) > MAX_CALLS:
+        return []
+    found = [
+        _raw_call(call, text, format, text if len(calls) > 1 else "")
+        for call, text in zip(calls, texts, strict=True)
+        if call is not None
+    ]
+    return found if len(found) == len(calls) else []
+
+
+def emit_raw_calls(
+    cursor: Cursor,
+    context: ParseContext,
+    body: JsonBody,
+    calls: list[RawCall],
+    *,
+    closers: tuple[str, ...] | None = (),
+) -> Reading[bool]:
+    """Hand out calls that end with the body, all of them or, if one does not count, not one."""
+    known = context.knows if closers is None else context.may_name
+    if not calls or not all(known(call.name) for call in calls):
         return False
     ended = yield from cursor.at_end(*(closers or ()))
-    for at, (call, text) in enumerate(zip(whole, texts, strict=True)):
-        source = text if len(whole) > 1 else ""
-        raw = _raw_call(call, text, format, source)
-        context.emit_call(cursor, raw if at < len(whole) - 1 else _ended(raw, body, ended=ended))
+    found = [*calls[:-1], _ended(calls[-1], body, ended=ended)]
+    if not all(map(context.counts, found)):
+        return False
+    for call in found:
+        context.emit_call(cursor, call)
     return True
 
 

@@ -12,7 +12,7 @@ from probes.parsers.context import ParseContext
 from probes.parsers.cursor import Cursor
 from probes.parsers.harmony import ENDS
 from probes.parsers.output import Output
-from probes.parsers.scanner import THINK, WRAPPERS, Formats, Scanner
+from probes.parsers.scanner import CLOSERS, THINK, WRAPPERS, Formats, Scanner
 from probes.parsers.text_items import ReasoningText, TextItem, VisibleText, merge_items
 from probes.parsers.word_search import WordSearch
 
@@ -40,7 +40,7 @@ class TextReader:
     ) -> None:
         formats, words = _vocabulary(format)
         opening = _open_end(prefill, words) if prefill else ""
-        thought = bool(prefill) and not opening and any(tag in prefill for tag in THINK.values())
+        thought = bool(prefill) and not opening and any(tag in prefill for tag in CLOSERS)
         self._out = Output(lone_close=lone_close and not thought, skipped=len(opening))
         self._out.thought = thought
         self._cursor = Cursor()
@@ -88,7 +88,8 @@ def _vocabulary(format: str) -> tuple[Formats, WordSearch]:
         parser for group in groups for parser in group if parser.auto or format != "auto"
     )
     openers = (opener for parser in parsers if not parser.whole for opener in parser.openers)
-    return Formats(parsers), WordSearch({*openers, *THINK, *THINK.values(), *WRAPPERS, *ENDS, "`"})
+    tags = (*THINK, *CLOSERS, *WRAPPERS, *ENDS, "`")
+    return Formats(parsers), WordSearch({*openers, *tags})
 
 
 def _open_end(prefill: str, words: WordSearch) -> str:
@@ -98,4 +99,4 @@ def _open_end(prefill: str, words: WordSearch) -> str:
     if not matches:
         return ""
     last = matches[-1]
-    return "" if last.group() in THINK.values() else prefill[last.start() :]
+    return "" if last.group() in CLOSERS else prefill[last.start() :]

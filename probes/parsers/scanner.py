@@ -22,16 +22,31 @@ THINK = MappingProxyType(
         "<mm:think>": "</mm:think>",
         "[THINK]": "[/THINK]",
         "<|open|>think<|sep|>": "<|close|>think<|sep|>",
+        "<|START_THINKING|>": "<|END_THINKING|>",
+        "<longcat_think>": "</longcat_think>",
+        "<|inner_prefix|>": "<|inner_suffix|>",
     }
 )
-# Markup around visible text, which is not part of it (Kimi K3).
-WRAPPERS = frozenset({"<|open|>response<|sep|>", "<|close|>response<|sep|>"})
-_CLOSERS = frozenset(THINK.values())
-_TAGS = frozenset({*THINK, *_CLOSERS, *WRAPPERS, *ENDS})
+# Ends reasoning that only the prompt opens, in words that prose may contain as well (Apriel).
+LONE_CLOSER = "[BEGIN FINAL RESPONSE]"
+# Markup around visible text, which is not part of it (Kimi K3, Cohere, Apriel).
+WRAPPERS = frozenset(
+    {
+        "<|open|>response<|sep|>",
+        "<|close|>response<|sep|>",
+        "<|START_RESPONSE|>",
+        "<|END_RESPONSE|>",
+        "<|START_TEXT|>",
+        "<|END_TEXT|>",
+        "[END FINAL RESPONSE]",
+    }
+)
+CLOSERS = frozenset({*THINK.values(), LONE_CLOSER})
+_TAGS = frozenset({*THINK, *CLOSERS, *WRAPPERS, *ENDS})
 _TICK = "`"
-# GLM 4.7 puts no line break before its calls. Prose has a blank behind a sentence; so what is glued
-# to one, is whole, and has a declared name is a call.
-_GLUED = "<tool_call>"
+# GLM 4.7, Jamba and Nemotron put no line break before their calls. Prose has a blank behind a
+# sentence; so what is glued to one, is whole, and has a declared name is a call.
+_GLUED = frozenset({"<tool_call>", "<tool_calls>", "<TOOLCALL>"})
 _SENTENCE_ENDS = frozenset(".!?…。！？")
 
 
@@ -112,11 +127,11 @@ class Scanner:
             return True
         if word in ENDS:
             return self._context.harmony
-        return word in WRAPPERS or (word in _CLOSERS and self._out.close_unopened())
+        return word in WRAPPERS or (word in CLOSERS and self._out.close_unopened())
 
     def _call(self, word: str) -> Reading[None]:
         calls = self._context.calls
-        glued = word == _GLUED and self._lines.ends_sentence
+        glued = word in _GLUED and self._lines.ends_sentence
         parsers = self._parsers_of(word, anyhow=glued or self._lines.blank)
         self._context.glued = glued
         for parser in parsers:

@@ -27,6 +27,15 @@ _HEADS = tuple(
             rf"\s{{0,64}}(?:<｜tool▁call▁begin｜>)?{_NAME}(?:<｜tool▁sep｜>{_NAME})?"
             r"\s{0,16}(?:<[｜\w▁]{0,32}|`{1,3}\w{0,4})?",
         ),
+        ("<|tool_call|>", rf"\s{{0,16}}|{_JSON}"),
+        ("functools[", r"\s{0,64}(?:\{[\s\S]{0,690})?"),
+        ("Action:", rf"\s{{0,16}}```(?:json)?{_JSON}"),
+        ("<|START_ACTION|>", rf"\s{{0,16}}|{_JSON}"),
+        ("<|action_start|>", rf"\s{{0,16}}(?:<[|a-z]{{0,9}}|<\|plugin\|>(?:\s{{0,16}}|{_JSON}))?"),
+        ("<|tools_prefix|>", rf"\s{{0,16}}|{_JSON}"),
+        ("<longcat_tool_call>", rf"\s{{0,16}}|{_JSON}"),
+        ("<TOOLCALL>", rf"\s{{0,16}}|{_JSON}"),
+        ("<answer>", rf"\s{{0,64}}<tool_calls>(?:\s{{0,16}}|{_JSON})"),
         (
             "<|tool_call",
             rf"\s{{0,64}}(?:<\|tool_call_begin\|>)?\s{{0,16}}{_NAME}\s{{0,16}}(?:<[|\w]{{0,32}})?",

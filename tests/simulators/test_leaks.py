@@ -43,6 +43,7 @@ QWEN = (
 )
 M3 = "]<]minimax[>["
 HARMONY = f"<|channel|>commentary to=functions.probe_echo <|constrain|>json<|message|>{ARGUMENTS}"
+NAMED = f'{{"name": "probe_echo", "arguments": {ARGUMENTS}}}'
 # The content in place of one call of probe_echo, by the fault's name.
 WRITTEN = {
     "leak-dsml": f"\n\n<｜DSML｜tool_calls>\n{DSML}\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
@@ -75,6 +76,19 @@ WRITTEN = {
     "leak-llama-json": f'<|python_tag|>{{"name": "probe_echo", "parameters": {ARGUMENTS}}}',
     "leak-pythonic": "[probe_echo(message='naïve \"amber\" ☕', tag='beta')]",
     "leak-json-text": f'```json\n{{"name": "probe_echo", "arguments": {ARGUMENTS}}}\n```',
+    "leak-phi4-mini": f"functools[{NAMED}]",
+    "leak-granite3": f"<|tool_call|>[{NAMED}]",
+    "leak-cohere": '<|START_ACTION|>[\n    {"tool_call_id": "0", "tool_name": "probe_echo", '
+    f'"parameters": {ARGUMENTS}}}\n]<|END_ACTION|>',
+    "leak-command-r": 'Action: ```json\n[\n    {"tool_name": "probe_echo", '
+    f'"parameters": {ARGUMENTS}}}\n]\n```',
+    "leak-tool-calls": f"<tool_calls>[{NAMED}]</tool_calls>",
+    "leak-nemotron": f"<TOOLCALL>[{NAMED}]</TOOLCALL>",
+    "leak-longcat": f"<longcat_tool_call>\n{NAMED}\n</longcat_tool_call>",
+    "leak-internlm": '<|action_start|><|plugin|>\n{"name": "probe_echo", '
+    f'"parameters": {ARGUMENTS}}}<|action_end|>',
+    "leak-apertus": f'<|tools_prefix|>[{{"probe_echo": {ARGUMENTS}}}]<|tools_suffix|>',
+    "leak-xlam": f'{{"tool_calls": [{NAMED}]}}',
     "leak-dsml-bare": f"\n\n{DSML}\n</｜DSML｜invoke>",
     "leak-dsml-block": f"\n\n<｜DSML｜function_calls>\n{DSML}\n</｜DSML｜invoke>\n"
     "</｜DSML｜function_calls>",

@@ -22,6 +22,16 @@ _JSON: Mapping[str, Writer] = {
     "llama_json": json_writers.llama_json,
     "pythonic": json_writers.pythonic,
     "json_text": json_writers.json_text,
+    "phi4_mini": json_writers.phi4_mini,
+    "granite3": json_writers.granite3,
+    "cohere": json_writers.cohere,
+    "command_r": json_writers.command_r,
+    "tool_calls": json_writers.tool_calls,
+    "nemotron": json_writers.nemotron,
+    "longcat": json_writers.longcat,
+    "internlm": json_writers.internlm,
+    "apertus": json_writers.apertus,
+    "xlam": json_writers.xlam,
 }
 _TAGGED: Mapping[str, Writer] = {
     "dsml": tag_writers.dsml,

@@ -80,12 +80,71 @@ def json_text(calls: Sequence[ToolCall]) -> str:
     return f"```json\n{body}\n```"
 
 
+def phi4_mini(calls: Sequence[ToolCall]) -> str:
+    return f"functools{_listed(calls)}"
+
+
+def granite3(calls: Sequence[ToolCall]) -> str:
+    return f"<|tool_call|>{_listed(calls)}"
+
+
+def cohere(calls: Sequence[ToolCall]) -> str:
+    actions = ",\n".join(
+        f'    {{"tool_call_id": "{place}", "tool_name": "{call.name}", '
+        f'"parameters": {as_json(call.input)}}}'
+        for place, call in enumerate(calls)
+    )
+    return f"<|START_ACTION|>[\n{actions}\n]<|END_ACTION|>"
+
+
+def command_r(calls: Sequence[ToolCall]) -> str:
+    actions = ",\n".join(
+        f"    {as_json({'tool_name': call.name, 'parameters': call.input})}" for call in calls
+    )
+    return f"Action: ```json\n[\n{actions}\n]\n```"
+
+
+def tool_calls(calls: Sequence[ToolCall]) -> str:
+    return f"<tool_calls>{_listed(calls)}</tool_calls>"
+
+
+def nemotron(calls: Sequence[ToolCall]) -> str:
+    return f"<TOOLCALL>{_listed(calls)}</TOOLCALL>"
+
+
+def longcat(calls: Sequence[ToolCall]) -> str:
+    return "".join(
+        f"<longcat_tool_call>\n{_name_and_input(call, 'arguments')}\n</longcat_tool_call>"
+        for call in calls
+    )
+
+
+def internlm(calls: Sequence[ToolCall]) -> str:
+    return "".join(
+        f"<|action_start|><|plugin|>\n{_name_and_input(call, 'parameters')}<|action_end|>"
+        for call in calls
+    )
+
+
+def apertus(calls: Sequence[ToolCall]) -> str:
+    named = ", ".join(as_json({call.name: call.input}) for call in calls)
+    return f"<|tools_prefix|>[{named}]<|tools_suffix|>"
+
+
+def xlam(calls: Sequence[ToolCall]) -> str:
+    return f'{{"tool_calls": {_listed(calls)}}}'
+
+
 def as_json(value: JSON) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
 def _name_and_input(call: ToolCall, key: str) -> str:
     return as_json({"name": call.name, key: call.input})
+
+
+def _listed(calls: Sequence[ToolCall]) -> str:
+    return f"[{', '.join(_name_and_input(call, 'arguments') for call in calls)}]"
 
 
 def _deepseek(calls: Iterable[str]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from probes.messages import ToolSpec
 from probes.parsers.text_items import VisibleText
 from tests.probes.parsers.read_helpers import calls, raw_calls, read_every_way, text_of
 
@@ -56,3 +57,50 @@ def test_whole_call_of_an_undeclared_tool_is_handed_on_unless_words_stand_before
     assert calls(read_every_way(call)) == [("unheard_of", {"a": "1"})]
     assert read_every_way(f"So it looks:\n{call}") == [VisibleText(f"So it looks:\n{call}")]
     assert raw_calls(read_every_way(f"<think>{call}</think>")) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'It ends.<tool_call>{"name": "f", "arguments": {"a": "1"}}',
+        'It ends.<tool_calls>[{"name": "f", "arguments": {"a": "1"}}]',
+        'It ends.<TOOLCALL>[{"name": "unheard_of", "arguments": {"a": "1"}}]</TOOLCALL>',
+        '<tool_call>{"name": "unheard_of", "arguments": {"a": "1"}}',
+        'So it looks: functools[{"name": "f", "arguments": {"a": "1"}}]',
+        'functools.partial and functools["name"]',
+        "<|tool_call|> is what Granite writes",
+        "<|START_ACTION|> opens a list",
+        '<|action_start|><|interpreter|>\n```python\nprint({"a": 1})\n```<|action_end|>',
+        '<|tools_prefix|>[{"name": "f", "arguments": {"a": "1"}}]<|tools_suffix|>',
+        '<answer>{"name": "f", "arguments": {"a": "1"}}</answer>',
+        'Action: f\nAction Input: {"a": "1"}',
+        'Action:\n```json\n[{"tool_name": "unheard_of", "parameters": {}}]\n```',
+        '{"tool_calls": [], "thought": "Nothing to do."}',
+        '{"tool_calls": 3}',
+    ],
+)
+def test_what_is_no_call_stays_in_the_text(text: str) -> None:
+    """Nothing is dropped where nothing is handed out."""
+    assert read_every_way(text) == [VisibleText(text)]
+
+
+@pytest.mark.parametrize("call", ["<tool_calls>{}</tool_calls>", "<TOOLCALL>{}</TOOLCALL>"])
+def test_jamba_and_nemotron_put_no_line_break_before_their_calls(call: str) -> None:
+    """A whole call of a declared tool right behind a sentence counts."""
+    text = call.format('[{"name": "f", "arguments": {"a": "1"}}]')
+
+    found = read_every_way(f"I look.{text}")
+
+    assert (text_of(found), calls(found)) == ("I look.", [("f", {"a": "1"})])
+
+
+@pytest.mark.parametrize("name", ["directly_answer", "directly-answer"])
+def test_command_r_without_a_tool_is_no_call(name: str) -> None:
+    """Its name for "no tool" is neither a call nor text, unless a tool is declared so."""
+    none = f'{{"tool_name": "{name}", "parameters": {{}}}}'
+    both = f'Action: ```json\n[{none}, {{"tool_name": "f", "parameters": {{"a": "1"}}}}]\n```'
+    alone = f"Action: ```json\n[{none}]\n```"
+
+    assert read_every_way(alone) == []
+    assert calls(read_every_way(both)) == [("f", {"a": "1"})]
+    assert calls(read_every_way(alone, [ToolSpec("directly_answer", "", None)])) == [(name, {})]

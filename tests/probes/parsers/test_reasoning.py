@@ -19,6 +19,9 @@ CALL = hermes([("f", {"a": "1"})])
         ("[THINK]", "[/THINK]"),
         ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
         ("<|channel|>analysis<|message|>", "<|end|>"),
+        ("<|START_THINKING|>", "<|END_THINKING|>"),
+        ("<longcat_think>", "</longcat_think>"),
+        ("<|inner_prefix|>", "<|inner_suffix|>"),
     ],
 )
 def test_reasoning_between_tags_is_told_from_text(opening: str, closing: str) -> None:
@@ -27,6 +30,20 @@ def test_reasoning_between_tags_is_told_from_text(opening: str, closing: str) ->
         ReasoningText("\nhm \n", complete=True),
         VisibleText("Hello"),
     ]
+
+
+def test_apriel_marks_only_the_end_of_its_reasoning() -> None:
+    """The prompt opens it in plain words; the marks around the answer are no text."""
+    assert read_every_way("hm\n[BEGIN FINAL RESPONSE]\nHello\n[END FINAL RESPONSE]") == [
+        ReasoningText("hm\n", complete=True),
+        VisibleText("\nHello\n"),
+    ]
+
+
+def test_cohere_puts_marks_around_its_answer() -> None:
+    """They are markup, whichever pair it is."""
+    for word in ("RESPONSE", "TEXT"):
+        assert read_every_way(f"<|START_{word}|>Hello<|END_{word}|>") == [VisibleText("Hello")]
 
 
 def test_prefilled_opening_makes_the_text_start_inside_reasoning() -> None:

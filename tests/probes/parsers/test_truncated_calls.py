@@ -4,8 +4,17 @@ from __future__ import annotations
 
 import pytest
 
+from probes.parsers import JSON_BODIES
+from probes.parsers.reader import read_text
 from probes.parsers.text_items import VisibleText
-from tests.probes.parsers.read_helpers import calls, raw_calls, read_every_way, text_of
+from tests.probes.parsers.read_helpers import (
+    TOOLS,
+    arguments,
+    calls,
+    raw_calls,
+    read_every_way,
+    text_of,
+)
 from tests.probes.parsers.writers import FORMATS
 
 HEADS = (
@@ -27,6 +36,17 @@ HEADS = (
     "<tool_call>get_wea",
     "<tool_call>f<arg_key>a</arg_",
     "<invoke>\n<f>\n<a",
+    'functools[{"na',
+    '<|tool_call|> [{"na',
+    "<|START_ACTION|>[\n",
+    'Action: ```json\n[\n    {\n        "tool_na',
+    '<tool_calls>[{"na',
+    '<answer>\n<tool_calls>\n{"na',
+    "<TOOLCALL>[",
+    "<longcat_tool_call>\n",
+    "<|action_start|><|plug",
+    '<|action_start|><|plugin|>\n{"na',
+    '<|tools_prefix|>[{"get_wea',
 )
 
 
@@ -61,6 +81,24 @@ def test_head_of_a_call_is_text_where_nothing_was_cut(head: str) -> None:
 def test_cut_prose_about_a_tag_is_prose(text: str) -> None:
     """An explanation may hit the limit too."""
     assert read_every_way(text, truncated=True) == [VisibleText(text)]
+
+
+# Two take a name without arguments for a call without any; the third keeps half a code fence.
+UNSAFE = frozenset({"name_arguments", "llama_function", "deepseek_v3"})
+SAFE = [name for name, format in FORMATS.items() if format.name in JSON_BODIES - UNSAFE]
+
+
+@pytest.mark.parametrize("name", SAFE)
+@pytest.mark.parametrize("truncated", [False, True])
+def test_every_prefix_of_a_call_is_safe(name: str, truncated: bool) -> None:
+    """Cut anywhere, what may run is a call that was written, and nothing less."""
+    written = [("f", {"a": "1", "b": "two"}), ("write_file", {"a": "{", "b": "<x>"})]
+    for count in (1, 2):
+        text = FORMATS[name].write(written[:count])
+        for end in range(len(text)):
+            found = raw_calls(read_text(text[:end], TOOLS, truncated=truncated))
+            whole = [(call.name, arguments(call)) for call in found if not call.open_value]
+            assert whole == written[: len(whole)], text[:end]
 
 
 @pytest.mark.parametrize("name", [name for name, format in FORMATS.items() if format.closer])

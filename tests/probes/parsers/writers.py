@@ -200,6 +200,74 @@ def json_text(calls: Sequence[Call]) -> str:
     return f"```json\n{_dumps(listed[0] if len(listed) == 1 else listed)}\n```"
 
 
+def _listed(calls: Sequence[Call], key: str = "arguments") -> str:
+    return _dumps([{"name": name, key: args} for name, args in calls])
+
+
+def phi4_mini(calls: Sequence[Call]) -> str:
+    return "functools" + _listed(calls)
+
+
+def phi4_mini_tags(calls: Sequence[Call]) -> str:
+    return f"<|tool_call|>{_listed(calls)}<|/tool_call|>"
+
+
+def granite3(calls: Sequence[Call]) -> str:
+    return f"<|tool_call|> {_listed(calls)}"
+
+
+def cohere(calls: Sequence[Call]) -> str:
+    body = ",\n".join(
+        f"    {_dumps({'tool_call_id': str(index), 'tool_name': name, 'parameters': args})}"
+        for index, (name, args) in enumerate(calls)
+    )
+    return f"<|START_ACTION|>[\n{body}\n]<|END_ACTION|>"
+
+
+def command_r(calls: Sequence[Call]) -> str:
+    listed = [{"tool_name": name, "parameters": args} for name, args in calls]
+    return f"Action:\n```json\n{json.dumps(listed, ensure_ascii=False, indent=4)}\n```"
+
+
+def tool_calls(calls: Sequence[Call]) -> str:
+    return f"<tool_calls>{_listed(calls)}</tool_calls>"
+
+
+def minimax_m1(calls: Sequence[Call]) -> str:
+    lines = "".join(f"{_dumps({'name': name, 'arguments': args})}\n" for name, args in calls)
+    return f"<tool_calls>\n{lines}</tool_calls>"
+
+
+def hunyuan(calls: Sequence[Call]) -> str:
+    return f"<answer>\n{tool_calls(calls)}\n</answer>"
+
+
+def nemotron(calls: Sequence[Call]) -> str:
+    return f"<TOOLCALL>{_listed(calls)}</TOOLCALL>"
+
+
+def longcat(calls: Sequence[Call]) -> str:
+    return "".join(
+        f"<longcat_tool_call>\n{_dumps({'name': name, 'arguments': args})}\n</longcat_tool_call>"
+        for name, args in calls
+    )
+
+
+def internlm(calls: Sequence[Call]) -> str:
+    return "".join(
+        f"<|action_start|><|plugin|>\n{_dumps({'name': name, 'parameters': args})}<|action_end|>"
+        for name, args in calls
+    )
+
+
+def apertus(calls: Sequence[Call]) -> str:
+    return f"<|tools_prefix|>{_dumps([{name: args} for name, args in calls])}<|tools_suffix|>"
+
+
+def xlam(calls: Sequence[Call]) -> str:
+    return f'{{"tool_calls": {_listed(calls)}}}'
+
+
 FORMATS = {
     "hermes": Format("hermes", hermes, "</tool_call>"),
     "qwen_xml": Format("qwen_xml", qwen_xml, "</function>\n</tool_call>"),
@@ -224,4 +292,17 @@ FORMATS = {
     "seed_three": Format("name_arguments", seed_three, "</arguments>\n</minimax:tool_call>"),
     "child_invoke": Format("child_invoke", child_invoke, "</invoke>"),
     "json_text": Format("json_text", json_text, "\n```", whole=True),
+    "phi4_mini": Format("phi4_mini", phi4_mini),
+    "phi4_mini_tags": Format("granite3", phi4_mini_tags),
+    "granite3": Format("granite3", granite3),
+    "cohere": Format("cohere", cohere, "<|END_ACTION|>"),
+    "command_r": Format("command_r", command_r, "\n```"),
+    "tool_calls": Format("tool_calls", tool_calls, "</tool_calls>"),
+    "minimax_m1": Format("tool_calls", minimax_m1, "</tool_calls>"),
+    "hunyuan": Format("tool_calls", hunyuan, "</tool_calls>\n</answer>"),
+    "nemotron": Format("nemotron", nemotron, "</TOOLCALL>"),
+    "longcat": Format("longcat", longcat, "</longcat_tool_call>"),
+    "internlm": Format("internlm", internlm, "<|action_end|>"),
+    "apertus": Format("apertus", apertus, "<|tools_suffix|>"),
+    "xlam": Format("xlam", xlam, whole=True),
 }
