@@ -13,6 +13,8 @@ from probes.parsers import (
     child_invoke,
     deepseek,
     dsml,
+    functiongemma,
+    gemma4,
     glm,
     harmony,
     hermes,
@@ -20,14 +22,18 @@ from probes.parsers import (
     json_text,
     kimi_k2,
     kimi_k3,
+    lfm2,
+    llama4,
     llama_function,
     llama_json,
     minimax_m2,
     minimax_m3,
     mistral,
     name_arguments,
+    olmo3,
     pythonic,
     qwen_xml,
+    tool_code,
 )
 from probes.parsers.context import Parser
 
@@ -43,6 +49,10 @@ PARSERS: Mapping[str, tuple[Parser, ...]] = MappingProxyType(
         "minimax_m3": (minimax_m3.PARSER,),
         "minimax_m2": (minimax_m2.PARSER,),
         "harmony": (harmony.PARSER,),
+        "gemma4": (gemma4.PARSER, gemma4.BARE),
+        "functiongemma": (functiongemma.PARSER,),
+        "lfm2": (lfm2.PARSER,),
+        "llama4": (llama4.PARSER,),
         "mistral": (mistral.PARSER,),
         "hermes": (hermes.PARSER,),
         "qwen_xml": (qwen_xml.PARSER,),
@@ -50,26 +60,35 @@ PARSERS: Mapping[str, tuple[Parser, ...]] = MappingProxyType(
         "name_arguments": (name_arguments.PARSER,),
         "glm": (glm.PARSER,),
         "invoke": (invoke.PARSER,),
+        "olmo3": (olmo3.PARSER,),
         "child_invoke": (child_invoke.PARSER,),
         "llama_json": (llama_json.PARSER, llama_json.BARE),
+        "tool_code": (tool_code.PARSER,),
         "pythonic": (pythonic.PARSER,),
         "json_text": (json_text.PARSER, json_text.BARE),
     }
 )
 
-# The formats whose arguments are written as one JSON value; the others write each on its own.
+# The formats whose arguments are one JSON value, or a literal that is read as one; the others write
+# each on its own.
 JSON_BODIES = frozenset(
     {
         "deepseek_v3",
         "deepseek_v31",
+        "functiongemma",
+        "gemma4",
         "harmony",
         "hermes",
         "json_text",
         "kimi_k2",
+        "lfm2",
+        "llama4",
         "llama_function",
         "llama_json",
         "mistral",
         "name_arguments",
+        "olmo3",
         "pythonic",
+        "tool_code",
     }
 )

@@ -19,6 +19,18 @@ MAX_SIZE = 256 * 1024
 MAX_DEPTH = 64
 MAX_SIGNS = 1_000
 
+# Tokens that engines leave behind an answer (Llama 3 and 4, Gemma, ChatML).
+STOPS = (
+    "<|python_end|>",
+    "<|eom|>",
+    "<|eot|>",
+    "<|eom_id|>",
+    "<|eot_id|>",
+    "<|end_of_text|>",
+    "<end_of_turn>",
+    "<|im_end|>",
+)
+
 _START = re.compile(r"\[\s{0,64}[^\W\d][\w.]{0,255}\(")
 _WORDS: Mapping[str, JSON] = MappingProxyType({"true": True, "false": False, "null": None})
 
@@ -36,7 +48,10 @@ class _NotLiteral(Exception):
 
 
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
-    """The whole visible text is `[f(a=1), g()]`, with declared names and literals only."""
+    """The whole visible text is `[f(a=1), g()]`, with declared names and literals only.
+
+    Stop tokens may stand behind it, such as the `<|eot|>` of Llama 4.
+    """
     cursor.rewind()
     ahead = yield from cursor.peek(400)
     if not context.tools or not _START.match(ahead):
@@ -51,7 +66,7 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
             parts.append(text)
 
     yield from cursor.search(_NOTHING, keep)
-    calls = calls_in("".join(parts)) if size <= MAX_SIZE else None
+    calls = calls_in(_without_stops("".join(parts))) if size <= MAX_SIZE else None
     if calls is None or not all(context.knows(call.name) for call in calls):
         return False
     for call in calls:
@@ -74,6 +89,13 @@ def calls_in(text: str) -> list[PythonCall] | None:
     # The compiler reports hostile nesting by any of these.
     except (_NotLiteral, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def _without_stops(text: str) -> str:
+    text = text.rstrip()
+    while stop := next((stop for stop in STOPS if text.endswith(stop)), ""):
+        text = text.removesuffix(stop).rstrip()
+    return text
 
 
 def _call(node: ast.expr) -> PythonCall:
