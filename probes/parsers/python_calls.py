@@ -12,7 +12,7 @@ from probes.parsers.cursor import Cursor, Reading
 from probes.parsers.json_output import emit_json_calls, skip_closers
 from probes.parsers.json_scan import read_values
 from probes.parsers.python_scan import PythonBody, read_python
-from probes.parsers.pythonic import calls_in
+from probes.parsers.pythonic import LITERAL, calls_in
 
 UNREADABLE = "The call is not written as a name and arguments that are Python literals."
 
@@ -21,12 +21,6 @@ _NAME = r"[^\W\d][\w.]{0,255}"
 _HEAD = re.compile(rf"(?:print\s{{0,16}}\(\s{{0,16}}(?={_NAME}\())?({_NAME})\s{{0,16}}\(")
 _PRINT = re.compile(r"print\s{0,16}\((.*)\)", re.DOTALL)
 _COMMENTS = re.compile(r"(?:#[^\n]*(?:\n|\Z)\s*)+")
-# Strings that may have several lines, and strings that may not.
-_STRING = re.compile(
-    r"""(?P<long>\"{3}.*?\"{3}|'{3}.*?'{3})"""
-    r"""|"[^"\\]*(?:\\.[^"\\]*)*"|'[^'\\]*(?:\\.[^'\\]*)*'""",
-    re.DOTALL,
-)
 _ESCAPES = str.maketrans({"\n": "\\n", "\r": "\\r", "\0": "\\0"})
 _BETWEEN = " \t\r\n,;[]"
 
@@ -89,7 +83,7 @@ def _calls(body: PythonBody, format: str) -> list[RawCall] | None:
     # None where something is not even the beginning of a call.
     calls: list[RawCall] = []
     for text in body.calls:
-        piece = _COMMENTS.sub("", text.lstrip(_BETWEEN), count=1).lstrip(_BETWEEN)
+        piece = _without_comments(text)
         found = list(_read(piece, format)) or [_unreadable(piece, format)]
         calls += [call for call in found if call is not None]
         if None in found or len(calls) > MAX_CALLS:
@@ -102,7 +96,7 @@ def _read(text: str, format: str) -> Iterator[RawCall]:
     source = f"[{printed[1] if printed else text}]"
     calls, notes = calls_in(source), ()
     if calls is None:
-        calls, notes = calls_in(_STRING.sub(_on_one_line, source)), ("control_characters",)
+        calls, notes = calls_in(LITERAL.sub(_on_one_line, source)), ("control_characters",)
     for call in calls or ():
         yield RawCall(call.name, JsonText(call.arguments), format, text, notes=notes)
 
@@ -116,15 +110,26 @@ def _unreadable(text: str, format: str) -> RawCall | None:
     return head and RawCall(head[1], JsonText(text), format, text, fault=UNREADABLE)
 
 
+def _without_comments(text: str) -> str:
+    # Only those that stand before a call; the compiler reads the others.
+    text = text.lstrip(_BETWEEN)
+    comments = _COMMENTS.match(text)
+    return text[comments.end() :].lstrip(_BETWEEN) if comments else text
+
+
 def _rest(body: PythonBody, closers: tuple[str, ...]) -> str:
     # What is neither a call nor the beginning of a closing tag.
-    rest = _COMMENTS.sub("", body.rest.strip(_BETWEEN), count=1).strip(_BETWEEN)
+    rest = _without_comments(body.rest).rstrip(_BETWEEN)
     half = not body.closer and any(closer.startswith(rest) for closer in closers)
     return "" if half else rest
 
 
 def _without_closer(call: RawCall, *, ended: bool) -> RawCall:
-    return replace(call, closed=False) if ended else replace(call, notes=(*call.notes, "missing_close"))
+    return (
+        replace(call, closed=False)
+        if ended
+        else replace(call, notes=(*call.notes, "missing_close"))
+    )
 
 
 def _counts(call: RawCall, context: ParseContext, *, unknown: bool) -> bool:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import json
+import keyword
 import math
 import re
 import warnings
@@ -31,7 +32,21 @@ STOPS = (
     "<|im_end|>",
 )
 
+# Strings that may have several lines, strings that may not, and comments. Each is taken up to the
+# end of the text if it has no other end, so that no text is read twice.
+LITERAL = re.compile(
+    r"""(?P<long>\"{3}[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*(?:\"{3}|\\?\Z)"""
+    r"""|'{3}[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*(?:'{3}|\\?\Z)|\#[^\n]*)"""
+    r"""|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|'[^'\\]*(?:\\.[^'\\]*)*(?:'|\\?\Z)""",
+    re.DOTALL,
+)
 _START = re.compile(r"\[\s{0,64}[^\W\d][\w.]{0,255}\(")
+# An argument such as `from=1` is no Python. It is read under another name, which is then undone.
+_RESERVED = re.compile(
+    rf"{LITERAL.pattern}|(?P<head>[(,]\s{{0,64}})(?P<word>[a-z]{{2,8}})(?=\s{{0,16}}=[^=])",
+    re.DOTALL,
+)
+_RENAMED = "_reserved_word"
 _WORDS: Mapping[str, JSON] = MappingProxyType({"true": True, "false": False, "null": None})
 
 
@@ -80,15 +95,27 @@ def calls_in(text: str) -> list[PythonCall] | None:
     if len(text) > MAX_SIZE or _depth(text) > MAX_DEPTH or text.count("-") > MAX_SIGNS:
         return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "\d" in a string is the model's affair
-            tree = ast.parse(text.strip(), mode="eval").body
+        tree = _parse(text.strip())
         if not isinstance(tree, ast.List) or not tree.elts:
             return None
         return [_call(node) for node in tree.elts]
     # The compiler reports hostile nesting by any of these.
     except (_NotLiteral, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def _parse(text: str) -> ast.expr:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "\d" in a string is the model's affair
+        try:
+            return ast.parse(text, mode="eval").body
+        except SyntaxError:
+            return ast.parse(_RESERVED.sub(_rename, text), mode="eval").body
+
+
+def _rename(found: re.Match[str]) -> str:
+    reserved = found["word"] and keyword.iskeyword(found["word"])
+    return f"{found.group()}{_RENAMED}" if reserved else found.group()
 
 
 def _without_stops(text: str) -> str:
@@ -108,7 +135,8 @@ def _call(node: ast.expr) -> PythonCall:
 def _keyword(node: ast.keyword) -> str:
     if node.arg is None:
         raise _NotLiteral
-    return node.arg
+    name = node.arg.removesuffix(_RENAMED)
+    return name if keyword.iskeyword(name) else node.arg
 
 
 def _name(node: ast.expr) -> str:

@@ -167,6 +167,17 @@ def test_python_that_is_nested_without_brackets_is_refused(text: str) -> None:
     assert calls_in(text) is None
 
 
+@pytest.mark.parametrize("body", ["'\\'", '#"\\"', "f(a=1)#'\\'", '"""\\"""', "(in=", "#'\n"])
+def test_python_with_open_strings_takes_no_time(body: str) -> None:
+    """No string without an end is looked for twice."""
+    text = f"<function_calls>f(a=\n{body * (200_000 // len(body))}\n)</function_calls>"
+    start = time.process_time()
+
+    read_text(text, TOOLS)
+
+    assert time.process_time() - start < 5
+
+
 def test_nothing_comes_after_close() -> None:
     """A reader that was closed stays closed."""
     reader = TextReader(TOOLS)

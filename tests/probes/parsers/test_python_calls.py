@@ -27,11 +27,10 @@ every_tag = pytest.mark.parametrize("tags", TAGS.values(), ids=TAGS.keys())
         ("'a' # it's a comment )\n", "a"),
         ("{'k': [1, (2, None), true]}", {"k": [1, [2, None], True]}),
         ("-1.5", -1.5),
+        ("'# no comment, from=1'", "# no comment, from=1"),
     ],
 )
-def test_literals_are_read_to_their_end(
-    tags: tuple[str, str], written: str, value: object
-) -> None:
+def test_literals_are_read_to_their_end(tags: tuple[str, str], written: str, value: object) -> None:
     """Quotation marks, brackets and end tags inside a literal belong to it."""
     found = read_every_way(f"{tags[0]}f(a={written}){tags[1]}")
 
@@ -46,6 +45,14 @@ def test_calls_stand_apart_in_any_way(tags: tuple[str, str], separator: str) -> 
     found = read_every_way(f"{tags[0]}f(a=1){separator}g(){tags[1]}")
 
     assert calls(found) == [("f", {"a": 1}), ("g", {})]
+
+
+@every_tag
+def test_reserved_words_are_names_of_arguments(tags: tuple[str, str]) -> None:
+    """Tools have parameters that Python could not name."""
+    found = read_every_way(f"{tags[0]}f(from='a', in = 2, class=[1]){tags[1]}")
+
+    assert calls(found) == [("f", {"from": "a", "in": 2, "class": [1]})]
 
 
 @every_tag
@@ -72,7 +79,8 @@ def test_a_declared_call_without_literals_is_broken(tags: tuple[str, str], call:
 
 @every_tag
 @pytest.mark.parametrize(
-    "body", ["import os\nprint(os.getcwd())", "x = 1", "print('hi')", "[]", "1 + 1", "f", "f(a=1).g()"]
+    "body",
+    ["import os\nprint(os.getcwd())", "x = 1", "print('hi')", "[]", "1 + 1", "f", "f(a=1).g()"],
 )
 def test_other_code_is_text(tags: tuple[str, str], body: str) -> None:
     """Code that is not a list of calls is shown as it is."""
@@ -88,6 +96,13 @@ def test_stop_tokens_do_not_hinder_a_bare_list(stop: str) -> None:
 
     assert calls(found) == [("f", {"a": 1}), ("g", {})]
     assert text_of(found) == ""
+
+
+def test_reserved_words_are_read_in_a_bare_list() -> None:
+    """The name of the argument is the one that was written."""
+    written = """[f(from='(in=1', a='''x\\'(as=1''')]"""
+
+    assert calls(read_every_way(written)) == [("f", {"from": "(in=1", "a": "x'(as=1"})]
 
 
 def test_stop_tokens_in_a_value_belong_to_it() -> None:
