@@ -16,6 +16,8 @@ from probes.parsers import (
     command_r,
     deepseek,
     dsml,
+    functiongemma,
+    gemma4,
     glm,
     granite3,
     harmony,
@@ -25,6 +27,8 @@ from probes.parsers import (
     json_text,
     kimi_k2,
     kimi_k3,
+    lfm2,
+    llama4,
     llama_function,
     llama_json,
     longcat,
@@ -38,6 +42,10 @@ from probes.parsers import (
     qwen_xml,
     tool_calls,
     xlam,
+    olmo3,
+    pythonic,
+    qwen_xml,
+    tool_code,
 )
 from probes.parsers.context import Parser
 
@@ -58,6 +66,10 @@ PARSERS: Mapping[str, tuple[Parser, ...]] = MappingProxyType(
         "longcat": (longcat.PARSER,),
         "apertus": (apertus.PARSER,),
         "harmony": (harmony.PARSER,),
+        "gemma4": (gemma4.PARSER, gemma4.BARE),
+        "functiongemma": (functiongemma.PARSER,),
+        "lfm2": (lfm2.PARSER,),
+        "llama4": (llama4.PARSER,),
         "mistral": (mistral.PARSER,),
         "nemotron": (nemotron.PARSER,),
         "phi4_mini": (phi4_mini.PARSER, phi4_mini.TAGGED),
@@ -68,16 +80,19 @@ PARSERS: Mapping[str, tuple[Parser, ...]] = MappingProxyType(
         "name_arguments": (name_arguments.PARSER,),
         "glm": (glm.PARSER,),
         "invoke": (invoke.PARSER,),
+        "olmo3": (olmo3.PARSER,),
         "child_invoke": (child_invoke.PARSER,),
         "command_r": (command_r.PARSER,),
         "llama_json": (llama_json.PARSER, llama_json.BARE),
         "xlam": (xlam.PARSER,),
+        "tool_code": (tool_code.PARSER,),
         "pythonic": (pythonic.PARSER,),
         "json_text": (json_text.PARSER, json_text.BARE),
     }
 )
 
-# The formats whose arguments are written as one JSON value; the others write each on its own.
+# The formats whose arguments are one JSON value, or a literal that is read as one; the others write
+# each on its own.
 JSON_BODIES = frozenset(
     {
         "apertus",
@@ -86,11 +101,15 @@ JSON_BODIES = frozenset(
         "deepseek_v3",
         "deepseek_v31",
         "granite3",
+        "functiongemma",
+        "gemma4",
         "harmony",
         "hermes",
         "internlm",
         "json_text",
         "kimi_k2",
+        "lfm2",
+        "llama4",
         "llama_function",
         "llama_json",
         "longcat",
@@ -101,5 +120,8 @@ JSON_BODIES = frozenset(
         "pythonic",
         "tool_calls",
         "xlam",
+        "olmo3",
+        "pythonic",
+        "tool_code",
     }
 )

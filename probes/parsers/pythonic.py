@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import json
+import keyword
 import math
 import re
 import warnings
@@ -19,7 +20,33 @@ MAX_SIZE = 256 * 1024
 MAX_DEPTH = 64
 MAX_SIGNS = 1_000
 
+# Tokens that engines leave behind an answer (Llama 3 and 4, Gemma, ChatML).
+STOPS = (
+    "<|python_end|>",
+    "<|eom|>",
+    "<|eot|>",
+    "<|eom_id|>",
+    "<|eot_id|>",
+    "<|end_of_text|>",
+    "<end_of_turn>",
+    "<|im_end|>",
+)
+
+# Strings that may have several lines, strings that may not, and comments. Each is taken up to the
+# end of the text if it has no other end, so that no text is read twice.
+LITERAL = re.compile(
+    r"""(?P<long>\"{3}[^"\\]*(?:(?:\\.|"(?!""))[^"\\]*)*(?:\"{3}|\\?\Z)"""
+    r"""|'{3}[^'\\]*(?:(?:\\.|'(?!''))[^'\\]*)*(?:'{3}|\\?\Z)|\#[^\n]*)"""
+    r"""|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?\Z)|'[^'\\]*(?:\\.[^'\\]*)*(?:'|\\?\Z)""",
+    re.DOTALL,
+)
 _START = re.compile(r"\[\s{0,64}[^\W\d][\w.]{0,255}\(")
+# An argument such as `from=1` is no Python. It is read under another name, which is then undone.
+_RESERVED = re.compile(
+    rf"{LITERAL.pattern}|(?P<head>[(,]\s{{0,64}})(?P<word>[a-z]{{2,8}})(?=\s{{0,16}}=[^=])",
+    re.DOTALL,
+)
+_RENAMED = "_reserved_word"
 _WORDS: Mapping[str, JSON] = MappingProxyType({"true": True, "false": False, "null": None})
 
 
@@ -36,7 +63,10 @@ class _NotLiteral(Exception):
 
 
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
-    """The whole visible text is `[f(a=1), g()]`, with declared names and literals only."""
+    """The whole visible text is `[f(a=1), g()]`, with declared names and literals only.
+
+    Stop tokens may stand behind it, such as the `<|eot|>` of Llama 4.
+    """
     cursor.rewind()
     ahead = yield from cursor.peek(400)
     if not context.tools or not _START.match(ahead):
@@ -51,7 +81,7 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
             parts.append(text)
 
     yield from cursor.search(_NOTHING, keep)
-    calls = calls_in("".join(parts)) if size <= MAX_SIZE else None
+    calls = calls_in(_without_stops("".join(parts))) if size <= MAX_SIZE else None
     if calls is None or not all(context.knows(call.name) for call in calls):
         return False
     for call in calls:
@@ -65,15 +95,34 @@ def calls_in(text: str) -> list[PythonCall] | None:
     if len(text) > MAX_SIZE or _depth(text) > MAX_DEPTH or text.count("-") > MAX_SIGNS:
         return None
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # "\d" in a string is the model's affair
-            tree = ast.parse(text.strip(), mode="eval").body
+        tree = _parse(text.strip())
         if not isinstance(tree, ast.List) or not tree.elts:
             return None
         return [_call(node) for node in tree.elts]
     # The compiler reports hostile nesting by any of these.
     except (_NotLiteral, SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+def _parse(text: str) -> ast.expr:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # "\d" in a string is the model's affair
+        try:
+            return ast.parse(text, mode="eval").body
+        except SyntaxError:
+            return ast.parse(_RESERVED.sub(_rename, text), mode="eval").body
+
+
+def _rename(found: re.Match[str]) -> str:
+    reserved = found["word"] and keyword.iskeyword(found["word"])
+    return f"{found.group()}{_RENAMED}" if reserved else found.group()
+
+
+def _without_stops(text: str) -> str:
+    text = text.rstrip()
+    while stop := next((stop for stop in STOPS if text.endswith(stop)), ""):
+        text = text.removesuffix(stop).rstrip()
+    return text
 
 
 def _call(node: ast.expr) -> PythonCall:
@@ -86,7 +135,8 @@ def _call(node: ast.expr) -> PythonCall:
 def _keyword(node: ast.keyword) -> str:
     if node.arg is None:
         raise _NotLiteral
-    return node.arg
+    name = node.arg.removesuffix(_RENAMED)
+    return name if keyword.iskeyword(name) else node.arg
 
 
 def _name(node: ast.expr) -> str:

@@ -12,7 +12,7 @@ from probes.parsers.context import ParseContext
 from probes.parsers.cursor import Cursor
 from probes.parsers.harmony import ENDS
 from probes.parsers.output import Output
-from probes.parsers.scanner import CLOSERS, THINK, WRAPPERS, Formats, Scanner
+from probes.parsers.scanner import CLOSERS, THINK, TICK, WRAPPERS, Formats, Scanner
 from probes.parsers.text_items import ReasoningText, TextItem, VisibleText, merge_items
 from probes.parsers.word_search import WordSearch
 
@@ -88,14 +88,14 @@ def _vocabulary(format: str) -> tuple[Formats, WordSearch]:
         parser for group in groups for parser in group if parser.auto or format != "auto"
     )
     openers = (opener for parser in parsers if not parser.whole for opener in parser.openers)
-    tags = (*THINK, *CLOSERS, *WRAPPERS, *ENDS, "`")
-    return Formats(parsers), WordSearch({*openers, *tags})
+    words = {opener for opener in openers if opener[0] != TICK}
+    return Formats(parsers), WordSearch({*words, *THINK, *CLOSERS, *WRAPPERS, *ENDS, TICK})
 
 
 def _open_end(prefill: str, words: WordSearch) -> str:
     # The part of a prefill that is still open: from its last think tag, if that is an opening one,
     # or from its last opening of a call. Anything else says nothing about the text that follows.
-    matches = [matches for matches in words.pattern.finditer(prefill) if matches.group() != "`"]
+    matches = [matches for matches in words.pattern.finditer(prefill) if matches.group() != TICK]
     if not matches:
         return ""
     last = matches[-1]

@@ -25,6 +25,7 @@ THINK = MappingProxyType(
         "<|START_THINKING|>": "<|END_THINKING|>",
         "<longcat_think>": "</longcat_think>",
         "<|inner_prefix|>": "<|inner_suffix|>",
+        "<|channel>thought": "<channel|>",
     }
 )
 # Ends reasoning that only the prompt opens, in words that prose may contain as well (Apriel).
@@ -43,7 +44,7 @@ WRAPPERS = frozenset(
 )
 CLOSERS = frozenset({*THINK.values(), LONE_CLOSER})
 _TAGS = frozenset({*THINK, *CLOSERS, *WRAPPERS, *ENDS})
-_TICK = "`"
+TICK = "`"
 # GLM 4.7, Jamba and Nemotron put no line break before their calls. Prose has a blank behind a
 # sentence; so what is glued to one, is whole, and has a declared name is a call.
 _GLUED = frozenset({"<tool_call>", "<tool_calls>", "<TOOLCALL>"})
@@ -57,6 +58,10 @@ class Formats:
         every = tuple(parsers)
         self.inner = tuple(parser for parser in every if not parser.whole)
         self.whole = tuple(parser for parser in every if parser.whole)
+        # Code blocks that are calls. The search finds them by their first backtick.
+        self.fences = tuple(
+            opener for parser in self.inner for opener in parser.openers if opener[0] == TICK
+        )
         self.whole_starts = frozenset(
             opener[0] for parser in self.whole for opener in parser.openers
         )
@@ -87,7 +92,7 @@ class Scanner:
                 self._out.end()
                 return
             word = match.group()
-            if word == _TICK:
+            if word == TICK:
                 yield from self._ticks()
             elif word in _TAGS:
                 self._tag(word)
@@ -99,7 +104,10 @@ class Scanner:
         self._out.prose(text)
 
     def _ticks(self) -> Reading[None]:
-        ticks = yield from self._cursor.run(_TICK)
+        fence = yield from self._cursor.starts_with(*self._formats.fences)
+        if fence and (yield from self._found_calls(fence)):
+            return
+        ticks = yield from self._cursor.run(TICK)
         ending = (yield from self._cursor.peek(1)) in ("", "\n", "\r", " ")
         self._lines.pass_ticks(len(ticks), ending=ending)
         self._out.prose(ticks)
@@ -130,6 +138,11 @@ class Scanner:
         return word in WRAPPERS or (word in CLOSERS and self._out.close_unopened())
 
     def _call(self, word: str) -> Reading[None]:
+        if not (yield from self._found_calls(word)):
+            self._prose(self._cursor.take(1))
+
+    def _found_calls(self, word: str) -> Reading[bool]:
+        """Whether a parser reads what begins here; then it was passed."""
         calls = self._context.calls
         glued = word in _GLUED and self._lines.ends_sentence
         parsers = self._parsers_of(word, anyhow=glued or self._lines.blank)
@@ -139,9 +152,8 @@ class Scanner:
             if done:
                 if self._context.calls > calls or self._out.blank:
                     self._lines = _Lines()
-                return
-        if not (parsers and (yield from self._cut_off(word, parsers[0]))):
-            self._prose(self._cursor.take(1))
+                return True
+        return bool(parsers) and (yield from self._cut_off(word, parsers[0]))
 
     def _parsers_of(self, word: str, *, anyhow: bool) -> list[Parser]:
         if self._context.full or self._lines.quoted:
@@ -236,4 +248,4 @@ class _Lines:
         else:
             self._odd = not self._odd
         self.blank = False
-        self._last = _TICK
+        self._last = TICK

@@ -16,6 +16,7 @@ MAX_HEAD = 700
 _NAME = r"[\w.:/-]{0,256}"
 _JSON = r"\s{0,64}[\[{][\s\S]{0,690}"
 _TAG = r"\s{0,64}(?:<[a-z]{0,12}(?:[= ][^<>\n]{0,300})?)?"
+_PYTHON = rf"\s{{0,16}}\[?\s{{0,16}}{_NAME}|{_JSON}"
 _NAME_TAG = rf"\s{{0,64}}<name>{_NAME}(?:</name>\s{{0,64}})?(?:<[/a-z]{{0,12}}>?)?"
 _HEADS = tuple(
     (opener, re.compile(pattern))
@@ -36,6 +37,9 @@ _HEADS = tuple(
         ("<longcat_tool_call>", rf"\s{{0,16}}|{_JSON}"),
         ("<TOOLCALL>", rf"\s{{0,16}}|{_JSON}"),
         ("<answer>", rf"\s{{0,64}}<tool_calls>(?:\s{{0,16}}|{_JSON})"),
+        ("<|tool_call_start|>", _PYTHON),
+        ("<|python_start|>", _PYTHON),
+        ("<start_function_call>", rf"\s{{0,16}}:?{_NAME}"),
         (
             "<|tool_call",
             rf"\s{{0,64}}(?:<\|tool_call_begin\|>)?\s{{0,16}}{_NAME}\s{{0,16}}(?:<[|\w]{{0,32}})?",
@@ -57,20 +61,20 @@ _HEADS = tuple(
         ("<tool", rf"{_TAG}|{_JSON}"),
     )
 )
-_GLM = re.compile(rf"\s{{0,16}}({_NAME})\s{{0,16}}(?:<[a-z_]{{0,8}})?")
+# Formats that write the name right behind the opening.
+_NAME_BEHIND = frozenset({"<tool_call>", "<function_calls>", "```tool_code", "call:"})
+_BARE_NAME = re.compile(rf"\s{{0,16}}({_NAME})\s{{0,16}}(?:<[a-z_]{{0,8}})?")
 
 
 def begins_call(opener: str, rest: str, context: ParseContext) -> bool:
     """Whether the text that ends behind the opening is the head of a call."""
     head = next((head for sign, head in _HEADS if sign in opener), None)
-    if head is None:
-        return False
-    return head.fullmatch(rest) is not None or (
-        opener == "<tool_call>" and _begins_name(rest, context)
-    )
+    if head is not None and head.fullmatch(rest):
+        return True
+    return opener in _NAME_BEHIND and _begins_name(rest, context)
 
 
 def _begins_name(rest: str, context: ParseContext) -> bool:
-    # GLM writes the name right behind the tag; a word is one only if a tool's name begins so.
-    match = _GLM.fullmatch(rest)
+    # A word is a name only if a tool's name begins so.
+    match = _BARE_NAME.fullmatch(rest)
     return match is not None and any(tool.name.startswith(match[1]) for tool in context.tools)

@@ -44,6 +44,7 @@ QWEN = (
 M3 = "]<]minimax[>["
 HARMONY = f"<|channel|>commentary to=functions.probe_echo <|constrain|>json<|message|>{ARGUMENTS}"
 NAMED = f'{{"name": "probe_echo", "arguments": {ARGUMENTS}}}'
+PYTHON = "probe_echo(message='naïve \"amber\" ☕', tag='beta')"
 # The content in place of one call of probe_echo, by the fault's name.
 WRITTEN = {
     "leak-dsml": f"\n\n<｜DSML｜tool_calls>\n{DSML}\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>",
@@ -74,7 +75,15 @@ WRITTEN = {
     "leak-child-invoke": '<invoke><probe_echo><message>naïve "amber" ☕</message><tag>beta</tag>'
     "</probe_echo></invoke>",
     "leak-llama-json": f'<|python_tag|>{{"name": "probe_echo", "parameters": {ARGUMENTS}}}',
-    "leak-pythonic": "[probe_echo(message='naïve \"amber\" ☕', tag='beta')]",
+    "leak-pythonic": f"[{PYTHON}]",
+    "leak-gemma4": '<|tool_call>call:probe_echo{message:<|"|>naïve "amber" ☕<|"|>,'
+    'tag:<|"|>beta<|"|>}<tool_call|>',
+    "leak-functiongemma": "<start_function_call>call:probe_echo{"
+    'message:<escape>naïve "amber" ☕<escape>,tag:<escape>beta<escape>}<end_function_call>',
+    "leak-llama4": f"<|python_start|>[{PYTHON}]<|python_end|>",
+    "leak-lfm2": f"<|tool_call_start|>[{PYTHON}]<|tool_call_end|>",
+    "leak-olmo3": f"<function_calls>\n{PYTHON}\n</function_calls>",
+    "leak-tool-code": f"```tool_code\n{PYTHON}\n```",
     "leak-json-text": f'```json\n{{"name": "probe_echo", "arguments": {ARGUMENTS}}}\n```',
     "leak-phi4-mini": f"functools[{NAMED}]",
     "leak-granite3": f"<|tool_call|>[{NAMED}]",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from simulators.faults.text import json_writers, tag_writers
+from simulators.faults.text import json_writers, literal_writers, tag_writers
 from simulators.faults.text.json_writers import Writer
 
 __all__ = ["SHAPES", "WRITERS", "Writer"]
@@ -32,6 +32,12 @@ _JSON: Mapping[str, Writer] = {
     "internlm": json_writers.internlm,
     "apertus": json_writers.apertus,
     "xlam": json_writers.xlam,
+    "gemma4": literal_writers.gemma4,
+    "functiongemma": literal_writers.functiongemma,
+    "llama4": literal_writers.llama4,
+    "lfm2": literal_writers.lfm2,
+    "olmo3": literal_writers.olmo3,
+    "tool_code": literal_writers.tool_code,
 }
 _TAGGED: Mapping[str, Writer] = {
     "dsml": tag_writers.dsml,

@@ -54,6 +54,16 @@ PATTERNS = {
     "apertus": '<|tools_prefix|>[{"f":{}},',
     "xlam": '{"tool_calls":[{"name":"f","arguments":{}},',
     "apriel": "[BEGIN FINAL RESPONSE]{",
+    "gemma": '<|tool_call>call:f{a:<|"|>',
+    "gemma_quotes": "<|tool_call>call:f{a:'\\'",
+    "gemma_bare": "\ncall:f{a:[",
+    "functiongemma": "<start_function_call>call:x{<escape>",
+    "llama4": "<|python_start|>[f(a='",
+    "lfm2": '<|tool_call_start|>[x(a="""',
+    "olmo3": "\n<function_calls>f(a=1)\n#'",
+    "olmo3_names": "\n<function_calls>x(",
+    "tool_code": "\n```tool_code\nf(a='",
+    "tool_code_names": "\n```tool_code\nx()\n```",
     "space": " \n",
     "tiny": '<tool_call>{"name":"f"}</tool_call>\n',
 }
@@ -165,6 +175,17 @@ def test_name_beyond_the_bound_is_no_call() -> None:
 def test_python_that_is_nested_without_brackets_is_refused(text: str) -> None:
     """The compiler's own limits are no exception of ours."""
     assert calls_in(text) is None
+
+
+@pytest.mark.parametrize("body", ["'\\'", '#"\\"', "f(a=1)#'\\'", '"""\\"""', "(in=", "#'\n"])
+def test_python_with_open_strings_takes_no_time(body: str) -> None:
+    """No string without an end is looked for twice."""
+    text = f"<function_calls>f(a=\n{body * (200_000 // len(body))}\n)</function_calls>"
+    start = time.process_time()
+
+    read_text(text, TOOLS)
+
+    assert time.process_time() - start < 5
 
 
 def test_nothing_comes_after_close() -> None:

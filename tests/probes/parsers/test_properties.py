@@ -20,6 +20,9 @@ TAGS = [
     ', "arguments": {"a": 1}}', '"', "\\", "[ARGS]", "<|message|>", "<|call|>", "<|tool_call_end|>",
     "functions.f:0<|tool_call_argument_begin|>", "<｜tool▁sep｜>", "```json\n", "\n", " ", "f", "}",
     ']<]minimax[>[<a>', ']<]minimax[>[</a>', 'tool="f"<|sep|>', '<|close|>call<|sep|>', "f(a=1)]",
+    'call:f{a:<|"|>', '<|"|>}', "<tool_call|>", "call:f{a:<escape>", "<escape>}", "[f(a='", "')]",
+    "<|python_end|>", "f(a=1)\n", "</function_calls>", "```tool_code\n", "```", "'''", "#",
+    "print(", "f(in=",
 ]  # fmt: skip
 
 plain = st.text(st.characters(exclude_characters="<[]{}`=|"), max_size=60)

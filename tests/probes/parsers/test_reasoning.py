@@ -18,6 +18,7 @@ CALL = hermes([("f", {"a": "1"})])
         ("<mm:think>", "</mm:think>"),
         ("[THINK]", "[/THINK]"),
         ("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+        ("<|channel>thought", "<channel|>"),
         ("<|channel|>analysis<|message|>", "<|end|>"),
         ("<|START_THINKING|>", "<|END_THINKING|>"),
         ("<longcat_think>", "</longcat_think>"),

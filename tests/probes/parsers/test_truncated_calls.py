@@ -47,6 +47,20 @@ HEADS = (
     "<|action_start|><|plug",
     '<|action_start|><|plugin|>\n{"na',
     '<|tools_prefix|>[{"get_wea',
+    "<|tool_call>call:get_wea",
+    '<|tool_call>call:f{a:<|"',
+    "call:get_wea",
+    "call:f{a",
+    "<start_function_call>ca",
+    "<start_function_call>call:f{a:<esc",
+    "<|python_start|>[get_wea",
+    "<|python_start|>[f(a=",
+    "<|tool_call_start|>[",
+    '<|tool_call_start|>[{"na',
+    "<function_calls>\nget_wea",
+    "<function_calls>\nf(a='x",
+    "```tool_code\nget_wea",
+    "```tool_code\nprint(f(a=",
 )
 
 
@@ -63,7 +77,7 @@ def test_call_cut_off_in_its_head_is_a_cut_call_and_no_text(head: str) -> None:
 @pytest.mark.parametrize("head", HEADS)
 def test_head_of_a_call_is_text_where_nothing_was_cut(head: str) -> None:
     """Without a length limit half a tag is what the model had to say."""
-    assert calls(read_every_way(head)) == [] or raw_calls(read_every_way(head))[0].open_value
+    assert all(call.open_value for call in raw_calls(read_every_way(head)))
 
 
 @pytest.mark.parametrize(
@@ -76,6 +90,11 @@ def test_head_of_a_call_is_text_where_nothing_was_cut(head: str) -> None:
         "```\n<tool_call>\n{",
         "It begins with <tool_call>",
         "<|channel|>final",
+        "<|tool_call> is a token of Gemma",
+        "call: your mother",
+        "<function_calls> wraps the calls of",
+        "```tool_code\nimport os",
+        "Write ```tool_code",
     ],
 )
 def test_cut_prose_about_a_tag_is_prose(text: str) -> None:

@@ -159,12 +159,61 @@ def llama_function(calls: Sequence[Call]) -> str:
     return "\n".join(f"<function={name}>{_dumps(args)}</function>" for name, args in calls)
 
 
-def pythonic(calls: Sequence[Call]) -> str:
-    written = ", ".join(
+def _python(calls: Sequence[Call]) -> list[str]:
+    return [
         f"{name}({', '.join(f'{key}={value!r}' for key, value in args.items())})"
         for name, args in calls
+    ]
+
+
+def pythonic(calls: Sequence[Call]) -> str:
+    return f"[{', '.join(_python(calls))}]"
+
+
+def pythonic_eot(calls: Sequence[Call]) -> str:
+    return f"{pythonic(calls)}<|eot|>"
+
+
+def llama4(calls: Sequence[Call]) -> str:
+    return f"<|python_start|>{pythonic(calls)}<|python_end|>"
+
+
+def lfm2(calls: Sequence[Call]) -> str:
+    return f"<|tool_call_start|>{pythonic(calls)}<|tool_call_end|>"
+
+
+def lfm2_json(calls: Sequence[Call]) -> str:
+    listed = [{"name": name, "arguments": args} for name, args in calls]
+    return f"<|tool_call_start|>{_dumps(listed)}<|tool_call_end|>"
+
+
+def olmo3(calls: Sequence[Call]) -> str:
+    return "<function_calls>\n" + "\n".join(_python(calls)) + "\n</function_calls>"
+
+
+def tool_code(calls: Sequence[Call]) -> str:
+    return "```tool_code\n" + "\n".join(_python(calls)) + "\n```"
+
+
+def tool_code_print(calls: Sequence[Call]) -> str:
+    return "```tool_code\n" + "\n".join(f"print({call})" for call in _python(calls)) + "\n```"
+
+
+def _gemma(calls: Sequence[Call], start: str, quote: str, end: str) -> str:
+    return "".join(
+        f"{start}call:{name}{{"
+        + ",".join(f"{key}:{quote}{value}{quote}" for key, value in args.items())
+        + f"}}{end}"
+        for name, args in calls
     )
-    return f"[{written}]"
+
+
+def gemma4(calls: Sequence[Call]) -> str:
+    return _gemma(calls, "<|tool_call>", '<|"|>', "<tool_call|>")
+
+
+def functiongemma(calls: Sequence[Call]) -> str:
+    return _gemma(calls, "<start_function_call>", "<escape>", "<end_function_call>")
 
 
 def harmony(calls: Sequence[Call]) -> str:
@@ -305,4 +354,13 @@ FORMATS = {
     "internlm": Format("internlm", internlm, "<|action_end|>"),
     "apertus": Format("apertus", apertus, "<|tools_suffix|>"),
     "xlam": Format("xlam", xlam, whole=True),
+    "gemma4": Format("gemma4", gemma4, "<tool_call|>"),
+    "functiongemma": Format("functiongemma", functiongemma, "<end_function_call>"),
+    "llama4": Format("llama4", llama4, "<|python_end|>"),
+    "pythonic_eot": Format("pythonic", pythonic_eot, whole=True),
+    "lfm2": Format("lfm2", lfm2, "<|tool_call_end|>"),
+    "lfm2_json": Format("lfm2", lfm2_json, "<|tool_call_end|>"),
+    "olmo3": Format("olmo3", olmo3, "\n</function_calls>"),
+    "tool_code": Format("tool_code", tool_code, "\n```"),
+    "tool_code_print": Format("tool_code", tool_code_print, "\n```"),
 }
