@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.harmony import ENDS
+from probes.parsers import harmony, inkling, muse_glimmer
 from probes.parsers.truncated_calls import MAX_HEAD, begins_call
 from probes.parsers.word_search import WordSearch
 
@@ -22,16 +22,26 @@ THINK = MappingProxyType(
         "<mm:think>": "</mm:think>",
         "[THINK]": "[/THINK]",
         "<|open|>think<|sep|>": "<|close|>think<|sep|>",
+        "<think:opensource>": "</think:opensource>",
+        "<seed:think>": "</seed:think>",
+        "<|think|>": "<|end|>",
+        "<|content_thinking|>": "<|end_message|>",
     }
 )
-# Markup around visible text, which is not part of it (Kimi K3).
-WRAPPERS = frozenset({"<|open|>response<|sep|>", "<|close|>response<|sep|>"})
+# Headers of a message with visible text (Solar Open, Inkling, GigaChat 3). Behind one of them the
+# tokens that end a message are markup too.
+HEADERS = frozenset(
+    {"<|begin|>assistant", "<|content|>", "<|flush|>", "<|content_text|>", "<|message_sep|>"}
+)
+ENDS = frozenset({*harmony.ENDS, *inkling.ENDS, *muse_glimmer.ENDS})
+# Markup around visible text, which is not part of it.
+WRAPPERS = frozenset({"<|open|>response<|sep|>", "<|close|>response<|sep|>", *HEADERS})
 _CLOSERS = frozenset(THINK.values())
 _TAGS = frozenset({*THINK, *_CLOSERS, *WRAPPERS, *ENDS})
 _TICK = "`"
-# GLM 4.7 puts no line break before its calls. Prose has a blank behind a sentence; so what is glued
+# GLM 4.7 and Hunyuan 3 put no line break before their calls. Prose has a blank behind a sentence; so what is glued
 # to one, is whole, and has a declared name is a call.
-_GLUED = "<tool_call>"
+_GLUED = frozenset({"<tool_call>", "<tool_calls>"})
 _SENTENCE_ENDS = frozenset(".!?…。！？")
 
 
@@ -111,12 +121,14 @@ class Scanner:
             self._out.open_reasoning()
             return True
         if word in ENDS:
-            return self._context.harmony
+            return self._context.framed
+        if word in HEADERS:
+            self._context.framed = True
         return word in WRAPPERS or (word in _CLOSERS and self._out.close_unopened())
 
     def _call(self, word: str) -> Reading[None]:
         calls = self._context.calls
-        glued = word == _GLUED and self._lines.ends_sentence
+        glued = word in _GLUED and self._lines.ends_sentence
         parsers = self._parsers_of(word, anyhow=glued or self._lines.blank)
         self._context.glued = glued
         for parser in parsers:

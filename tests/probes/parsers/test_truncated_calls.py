@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from probes.parsers import JSON_BODIES
+from probes.parsers.reader import read_text
 from probes.parsers.text_items import VisibleText
-from tests.probes.parsers.read_helpers import calls, raw_calls, read_every_way, text_of
+from tests.probes.parsers.read_helpers import TOOLS, calls, raw_calls, read_every_way, text_of
 from tests.probes.parsers.writers import FORMATS
 
+# Read a name alone as a call without arguments, or half a code fence as part of the arguments.
+LENIENT = frozenset({"deepseek_v3", "llama_function", "name_arguments"})
+SAFE = [
+    name
+    for name, format in FORMATS.items()
+    if format.must_end or format.name in JSON_BODIES - LENIENT
+]
 HEADS = (
     "<｜DSML｜tool_calls>\n<｜DSML｜inv",
     '<｜DSML｜invoke name="f">\n<｜DSML｜param',
@@ -75,3 +84,15 @@ def test_half_a_closing_tag_is_neither_a_closing_tag_nor_text(name: str) -> None
     assert all(call.open_value and not call.closed for call in cut)
     assert raw_calls(stopped)[0].open_value or calls(stopped) == [("f", {"a": "1"})]
     assert text_of(stopped) == ""
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("name", SAFE)
+def test_every_prefix_of_a_call_is_safe(name: str, count: int) -> None:
+    """Wherever the text ends, a call that is not open is exactly one that was written."""
+    written = [("f", {"a": "1", "b": "lorem ipsum"}), ("g", {"a": "2", "b": "dolor"})][:count]
+    text = FORMATS[name].write(written)
+
+    for end in range(len(text)):
+        found = [call for call in raw_calls(read_text(text[:end], TOOLS)) if not call.open_value]
+        assert calls(found) == written[: len(found)], text[:end]
