@@ -39,6 +39,7 @@ from probes.parsers import (
     react,
     seed_oss,
     solar_open,
+    solar_open2,
     step3,
 )
 from probes.parsers.context import Parser
@@ -56,6 +57,7 @@ PARSERS: Mapping[str, tuple[Parser, ...]] = MappingProxyType(
         "minimax_m2": (minimax_m2.PARSER,),
         "step3": (step3.PARSER,),
         "solar_open": (solar_open.PARSER,),
+        "solar_open2": (solar_open2.PARSER,),
         "gigachat3": (gigachat3.PARSER,),
         "inkling": (inkling.PARSER, inkling.FIRST),
         "muse_glimmer": (muse_glimmer.PARSER, muse_glimmer.MESSAGES, muse_glimmer.FIRST),

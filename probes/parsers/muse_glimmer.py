@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from probes.parsers.base import Parameters, RawCall
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading, TagSearch
 from probes.parsers.named_tags import named_tags, read_named_calls
@@ -44,7 +45,7 @@ def read_message(cursor: Cursor, context: ParseContext, opener: str) -> Reading[
         return False
     cursor.take(len(MESSAGE))
     if recipient[1] not in ("self", "user"):
-        return (yield from _addressed(cursor, context))
+        return (yield from _addressed(cursor, context, recipient[1]))
     if context.reasoning:
         return False
     context.framed = True
@@ -54,16 +55,16 @@ def read_message(cursor: Cursor, context: ParseContext, opener: str) -> Reading[
     return True
 
 
-def _addressed(cursor: Cursor, context: ParseContext) -> Reading[bool]:
-    if context.truncated and (yield from cursor.at_end(SECTION, OPEN)):
-        cursor.take(len((yield from cursor.peek(MAX_HEADER))))
-        context.emit_cut_off(cursor, NAME)
-        return True
-    yield from cursor.skip(SECTION)
-    if not (yield from cursor.skip(OPEN)):
+def _addressed(cursor: Cursor, context: ParseContext, recipient: str) -> Reading[bool]:
+    section = yield from cursor.skip(SECTION)
+    if (yield from cursor.skip(OPEN)):
+        context.framed = True
+        return (yield from _invokes(cursor, context, _ADDRESSED))
+    if not (yield from cursor.at_end(OPEN, *(() if section else (SECTION,)))):
         return False
-    context.framed = True
-    return (yield from _invokes(cursor, context, _ADDRESSED))
+    cursor.take(len((yield from cursor.peek(MAX_HEADER))))
+    call = RawCall(recipient, Parameters(()), NAME, "", closed=False, open_value=True)
+    return context.emit_call(cursor, call, unknown=True)
 
 
 def _invokes(cursor: Cursor, context: ParseContext, tags: TagSet) -> Reading[bool]:

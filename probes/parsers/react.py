@@ -22,11 +22,12 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
     name = head[0].strip() if head else ""
     if not context.tools or not context.knows(name):
         return False
-    if context.truncated and (yield from cursor.at_end(INPUT)):
+    found = yield from cursor.skip(INPUT)
+    if context.truncated and (yield from cursor.at_end(*(() if found else (INPUT,)))):
         cursor.take(len((yield from cursor.peek(MAX_NAME))))
         context.emit_cut_off(cursor, NAME)
         return True
-    if not (yield from cursor.skip(INPUT)):
+    if not found:
         return False
     fence = yield from cursor.skip(*_FENCES)
     if (yield from cursor.skip_space()) != "{":

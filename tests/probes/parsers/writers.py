@@ -303,6 +303,18 @@ def solar_open(calls: Sequence[Call]) -> str:
     return f"<|tool_calls|>{body}<|calls|>"
 
 
+def solar_open2(calls: Sequence[Call]) -> str:
+    return "\n".join(
+        f"<|tool_call:start|>{name}\n"
+        + "".join(
+            f"<|tool_arg:start|>{key}<|tool_arg:value|>{value}<|tool_arg:end|>\n"
+            for key, value in args.items()
+        )
+        + "<|tool_call:end|>"
+        for name, args in calls
+    )
+
+
 def functionary(calls: Sequence[Call]) -> str:
     return "\n".join(f">>>{name}\n{_dumps(args)}" for name, args in calls)
 
@@ -371,6 +383,7 @@ FORMATS = {
     "gigachat3": Format("gigachat3", gigachat3),
     "gigachat31": Format("gigachat3", gigachat31),
     "solar_open": Format("solar_open", solar_open, "<|tool_call:end|><|calls|>"),
+    "solar_open2": Format("solar_open2", solar_open2, "<|tool_call:end|>", must_end=True),
     "functionary": Format("functionary", functionary),
     "functionary_first": Format("functionary", functionary_first, whole=True),
     "qwen_agent": Format("qwen_agent", qwen_agent),
