@@ -5,13 +5,13 @@ from probes.parsers.cursor import Cursor, Reading
 from probes.parsers.invoke import OPEN
 from probes.parsers.json_output import emit_json_calls, skip_closers
 from probes.parsers.json_scan import read_values
-from probes.parsers.named_tags import named_tags, read_named_calls
+from probes.parsers.named_tags import NamedCalls, named_tags, read_named_calls
 
 NAME = "dots"
 BEGIN = "<dots_function_call>"
 CLOSERS = ("</dots_function_call>", "</invoke>")
 
-TAGS = named_tags("invoke", "parameter", CLOSERS[0])
+INVOKES = NamedCalls(NAME, named_tags("invoke", "parameter", CLOSERS[0]), (OPEN,), CLOSERS)
 
 
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
@@ -20,11 +20,7 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
     Or JSON with a name and arguments between the outer tags.
     """
     if (yield from cursor.skip(OPEN)):
-        return (
-            yield from read_named_calls(
-                cursor, context, TAGS, format=NAME, opens=(OPEN,), closers=CLOSERS
-            )
-        )
+        return (yield from read_named_calls(cursor, context, INVOKES))
     if (yield from cursor.skip_space()) not in ("{", "["):
         return False
     body = yield from read_values(cursor, CLOSERS[:1])

@@ -8,13 +8,15 @@ from probes.parsers.json_output import emit_json_calls, skip_closers
 from probes.parsers.json_scan import read_values
 
 NAME = "gigachat3"
-ROLE = "function call<|role_sep|>"
-TOKEN = "<|function_call|>"
+OPENERS = ("function call<|role_sep|>", "<|function_call|>")
 ENDS = ("<|message_sep|>", "</s>")
 
 
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
-    """`function call<|role_sep|>{"name": "f", "arguments": {"a": 1}}`, since 3.1 `<|function_call|>`."""
+    """`<|function_call|>{"name": "f", "arguments": {"a": 1}}`.
+
+    Before 3.1 the call was a message of the role `function call<|role_sep|>`.
+    """
     if (yield from cursor.skip_space()) != "{":
         return False
     body = yield from read_values(cursor, ENDS)
@@ -26,4 +28,4 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
     return True
 
 
-PARSER = Parser(NAME, (ROLE, TOKEN), read_calls, anywhere=True)
+PARSER = Parser(NAME, OPENERS, read_calls, anywhere=True)

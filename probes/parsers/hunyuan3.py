@@ -76,7 +76,5 @@ def _cut_in_name(cursor: Cursor, context: ParseContext) -> Reading[bool]:
     return context.emit_call(cursor, call)
 
 
-PARSER = Parser(
-    NAME, (f"<tool_calls{SUFFIX}>", f"<tool_call{SUFFIX}>"), read_calls, anywhere=True
-)
+PARSER = Parser(NAME, (f"<tool_calls{SUFFIX}>", f"<tool_call{SUFFIX}>"), read_calls, anywhere=True)
 PLAIN = Parser(NAME, ("<tool_calls>", "<tool_call>"), read_calls)

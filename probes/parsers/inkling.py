@@ -13,9 +13,10 @@ ENDS = ("<|end_message|>", "<|content_model_end_sampling|>")
 
 
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
-    """`<|message_model|>f<|content_invoke_tool_json|>{"name": "f", "args": {"a": 1}}<|end_message|>`.
+    """`<|message_model|>f<|content_invoke_tool_json|>{"name": "f", "args": {"a": 1}}`.
 
-    The name before the JSON may be missing, and so may the first token, which ends the prompt.
+    `<|end_message|>` ends it. The name before the JSON may be missing, and so may the first token,
+    which ends the prompt.
     """
     if opener == MODEL:
         head = yield from cursor.until(MAX_NAME, "<|")

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.named_tags import named_tags, read_named_calls
+from probes.parsers.named_tags import NamedCalls, named_tags, read_named_calls
 
 NAME = "minicpm5"
 # Detokenizers turn the blank into `Ġ`, or lose it.
@@ -23,15 +23,12 @@ def _unwrapped(value: str) -> str:
 
 
 TAGS = replace(named_tags("function", "param", gap="[ Ġ]?"), unwrap=_unwrapped)
+FUNCTIONS = NamedCalls(NAME, TAGS, OPENERS, (CLOSER,))
 
 
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<function name="f"><param name="a">1</param></function>`, a value bare or in CDATA."""
-    return (
-        yield from read_named_calls(
-            cursor, context, TAGS, format=NAME, opens=OPENERS, closers=(CLOSER,)
-        )
-    )
+    return (yield from read_named_calls(cursor, context, FUNCTIONS))
 
 
 PARSER = Parser(NAME, OPENERS, read_calls)

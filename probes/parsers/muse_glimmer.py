@@ -6,8 +6,7 @@ from dataclasses import replace
 from probes.parsers.base import Parameters, RawCall
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading, TagSearch
-from probes.parsers.named_tags import named_tags, read_named_calls
-from probes.parsers.tagged_parameters import TagSet
+from probes.parsers.named_tags import NamedCalls, named_tags, read_named_calls
 
 NAME = "muse_glimmer"
 START = "<|start|>"
@@ -19,17 +18,26 @@ CLOSERS = ("</atem:invoke>", "</atem:function_calls>", *ENDS)
 MAX_HEADER = 320
 
 TAGS = named_tags("atem:invoke", "atem:parameter", "</atem:function_calls>", *ENDS)
-# In a message to a tool nothing else can stand.
-_ADDRESSED = replace(TAGS, unknown_names=True)
 _STOPS = TagSearch(re.compile(r"<\|(?:eom|eot|start)\|>"), (), "", (*ENDS, START))
 _RECIPIENT = re.compile(r"(?:assistant[ \t]{1,4})?(?:to=)?([\w.-]{1,256})")
 
 
+def _tool_name(name: str, context: ParseContext) -> str:
+    # The template declares `f` as the recipient `f.*`, so that models write `f.f`.
+    head, _, tail = name.partition(".")
+    return head if head == tail and context.knows(head) and not context.knows(name) else name
+
+
+INVOKES = NamedCalls(NAME, TAGS, (OPEN,), CLOSERS, _tool_name)
+# In a message to a tool nothing else can stand.
+ADDRESSED = replace(INVOKES, tags=replace(TAGS, unknown_names=True))
+
+
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
-    """`<atem:function_calls><atem:invoke name="f"><atem:parameter name="a">1</atem:parameter>`..."""
+    """`<atem:function_calls><atem:invoke name="f"><atem:parameter name="a">1`, closed likewise."""
     if opener != OPEN and not (yield from cursor.skip(OPEN)):
         return False
-    return (yield from _invokes(cursor, context, TAGS))
+    return (yield from read_named_calls(cursor, context, INVOKES))
 
 
 def read_message(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
@@ -59,26 +67,12 @@ def _addressed(cursor: Cursor, context: ParseContext, recipient: str) -> Reading
     section = yield from cursor.skip(SECTION)
     if (yield from cursor.skip(OPEN)):
         context.framed = True
-        return (yield from _invokes(cursor, context, _ADDRESSED))
+        return (yield from read_named_calls(cursor, context, ADDRESSED))
     if not (yield from cursor.at_end(OPEN, *(() if section else (SECTION,)))):
         return False
     cursor.take(len((yield from cursor.peek(MAX_HEADER))))
     call = RawCall(recipient, Parameters(()), NAME, "", closed=False, open_value=True)
     return context.emit_call(cursor, call, unknown=True)
-
-
-def _invokes(cursor: Cursor, context: ParseContext, tags: TagSet) -> Reading[bool]:
-    return (
-        yield from read_named_calls(
-            cursor, context, tags, format=NAME, opens=(OPEN,), closers=CLOSERS, rename=_tool_name
-        )
-    )
-
-
-def _tool_name(name: str, context: ParseContext) -> str:
-    # The template declares `f` as the recipient `f.*`, so that models write `f.f`.
-    head, _, tail = name.partition(".")
-    return head if head == tail and context.knows(head) and not context.knows(name) else name
 
 
 def _reasoning(cursor: Cursor, context: ParseContext) -> Reading[None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from probes.parsers.context import ParseContext
 from probes.parsers.cursor import Cursor, Reading, TagSearch
@@ -34,24 +35,27 @@ def named_tags(
     )
 
 
-def read_named_calls(
-    cursor: Cursor,
-    context: ParseContext,
-    tags: TagSet,
-    *,
-    format: str,
-    opens: tuple[str, ...],
-    closers: tuple[str, ...],
-    rename: Callable[[str, ParseContext], str] | None = None,
-) -> Reading[bool]:
-    """Pass one call after another, each from behind one of `opens`, which ends in `name=`."""
+@dataclass(frozen=True, slots=True)
+class NamedCalls:
+    """How a family writes calls: `opens` end in `name=`, `closers` may follow a call."""
+
+    format: str
+    tags: TagSet
+    opens: tuple[str, ...]
+    closers: tuple[str, ...]
+    rename: Callable[[str, ParseContext], str] | None = None
+
+
+def read_named_calls(cursor: Cursor, context: ParseContext, style: NamedCalls) -> Reading[bool]:
+    """Pass one call after another, each from behind one of its `opens`."""
+    tags, format = style.tags, style.format
     while True:
         name = yield from read_name(cursor)
-        name = rename(name, context) if rename else name
+        name = style.rename(name, context) if style.rename else name
         if not name or not (tags.unknown_names or context.may_name(name)):
             return False
         if not (yield from read_tagged_call(cursor, tags, context, name=name, format=format)):
             return False
-        yield from skip_closers(cursor, *closers)
-        if not (yield from cursor.skip(*opens)):
+        yield from skip_closers(cursor, *style.closers)
+        if not (yield from cursor.skip(*style.opens)):
             return True

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import MappingProxyType
 
+from probes.parsers import harmony, inkling, muse_glimmer
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers import harmony, inkling, muse_glimmer
 from probes.parsers.truncated_calls import MAX_HEAD, begins_call
 from probes.parsers.word_search import WordSearch
 
@@ -39,8 +39,8 @@ WRAPPERS = frozenset({"<|open|>response<|sep|>", "<|close|>response<|sep|>", *HE
 _CLOSERS = frozenset(THINK.values())
 _TAGS = frozenset({*THINK, *_CLOSERS, *WRAPPERS, *ENDS})
 _TICK = "`"
-# GLM 4.7 and Hunyuan 3 put no line break before their calls. Prose has a blank behind a sentence; so what is glued
-# to one, is whole, and has a declared name is a call.
+# GLM 4.7 and Hunyuan 3 put no line break before their calls. Prose has a blank behind a sentence;
+# so what is glued to one, is whole, and has a declared name is a call.
 _GLUED = frozenset({"<tool_call>", "<tool_calls>"})
 _SENTENCE_ENDS = frozenset(".!?…。！？")
 

@@ -5,7 +5,7 @@ import re
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
 from probes.parsers.json_output import skip_closers
-from probes.parsers.named_tags import named_tags, read_named_calls
+from probes.parsers.named_tags import NamedCalls, named_tags, read_named_calls
 
 NAME = "step3"
 BEGIN = "<｜tool_calls_begin｜>"
@@ -17,14 +17,15 @@ CLOSERS = ("<｜tool_call_end｜>", "<｜tool_calls_end｜>", "</steptml:invoke>
 STRIPPED = f"function{OPEN}"
 
 TAGS = named_tags("steptml:invoke", "steptml:parameter", *CLOSERS[:2], unknown_names=True)
+INVOKES = NamedCalls(NAME, TAGS, (OPEN,), CLOSERS)
 # The kind of tool, and sometimes its name once more.
 _HEADER = re.compile(rf"\s{{0,16}}(?:function{SEP})?\s{{0,16}}[\w.:/-]{{0,256}}\s{{0,16}}")
 
 
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
-    """`<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="f"><steptml:parameter name="a">1`.
+    """`<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="f">`, parameters likewise.
 
-    Closed likewise, one call or several between `<｜tool_calls_begin｜>` and `<｜tool_calls_end｜>`.
+    One call or several between `<｜tool_calls_begin｜>` and `<｜tool_calls_end｜>`.
     """
     headed = opener not in (OPEN, STRIPPED)
     if opener == BEGIN and not (yield from cursor.skip(CALL)):
@@ -35,10 +36,7 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
             if head is None or not _HEADER.fullmatch(head[0]):
                 return False
             cursor.take(len(OPEN))
-        read = yield from read_named_calls(
-            cursor, context, TAGS, format=NAME, opens=(OPEN,), closers=CLOSERS
-        )
-        if not read:
+        if not (yield from read_named_calls(cursor, context, INVOKES)):
             return False
         yield from skip_closers(cursor, SEP)
         if not (yield from cursor.skip(CALL)):

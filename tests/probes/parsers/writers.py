@@ -375,9 +375,7 @@ FORMATS = {
         "</atem:invoke>\n</atem:function_calls><|eom|>",
         must_end=True,
     ),
-    "atem": Format(
-        "muse_glimmer", atem, "</atem:invoke>\n</atem:function_calls>", must_end=True
-    ),
+    "atem": Format("muse_glimmer", atem, "</atem:invoke>\n</atem:function_calls>", must_end=True),
     "inkling": Format("inkling", inkling, "<|end_message|>"),
     "dots": Format("dots", dots, "</invoke>\n</dots_function_call>", must_end=True),
     "gigachat3": Format("gigachat3", gigachat3),
