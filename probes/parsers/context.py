@@ -31,7 +31,7 @@ class ParseContext:
         # text, where such a call never ended: then the text is read again without.
         self.nesting = True
         self.again = False
-        self.harmony = False  # a harmony header was seen, so its end tokens are markup
+        self.framed = False  # the header of a message was seen, so tokens that end one are markup
         self.glued = False  # the markup stands in the middle of a line
         self._spent = 0
 

@@ -32,6 +32,11 @@ class SearchPattern(Protocol):
     @property
     def pattern(self) -> re.Pattern[str]: ...
 
+    @property
+    def nested(self) -> bool:
+        """Whether something to search for may stand inside something else that is."""
+        ...
+
     def hold(self, text: str, start: int) -> int:
         """Where the part of the text begins that cannot be decided yet."""
         ...
@@ -49,6 +54,7 @@ class TagSearch:
     starts: tuple[str, ...] = ("<",)
     stop: str = ">"
     literals: tuple[str, ...] = ()
+    nested = False
 
     def hold(self, text: str, start: int) -> int:
         """Where the part of the text begins that cannot be decided yet."""
@@ -183,10 +189,12 @@ class Cursor:
         """Pass the text up to the next tag into the sink; None where the text ends first."""
         while True:
             found = marks.pattern.search(self._text, self._at)
-            if found is not None:
-                stop = found.start()
-            else:
-                stop = len(self._text) if self.eof else marks.hold(self._text, self._at)
+            stop = found.start() if found is not None else len(self._text)
+            if not self.eof and (found is None or marks.nested):
+                held = marks.hold(self._text, self._at)
+                if held < stop:
+                    # A longer word that is still arriving begins before the one found.
+                    found, stop = None, held
             if stop > self._at:
                 sink(self.take(stop - self._at))
             if found is not None or self.eof:

@@ -43,7 +43,7 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
         return (yield from _call(cursor, context, recipient[1].removeprefix("functions.")))
     if context.reasoning:
         return False
-    context.harmony = True
+    context.framed = True
     context.out.decide()
     channel = _CHANNEL.search(header)
     if channel is not None and channel[1] == "analysis":
@@ -52,7 +52,7 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
 
 
 def _call(cursor: Cursor, context: ParseContext, name: str) -> Reading[bool]:
-    context.harmony = True
+    context.framed = True
     body = yield from _body(cursor)
     ended = yield from cursor.at_end(*ENDS)
     closed = bool(body.closer) or not ended

@@ -80,7 +80,7 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
         if size <= MAX_SIZE:
             parts.append(text)
 
-    yield from cursor.search(_NOTHING, keep)
+    yield from cursor.search(NOTHING, keep)
     calls = calls_in(_without_stops("".join(parts))) if size <= MAX_SIZE else None
     if calls is None or not all(context.knows(call.name) for call in calls):
         return False
@@ -186,6 +186,6 @@ def _depth(text: str) -> int:
 
 
 # Matches nowhere: the search for it passes all there is.
-_NOTHING = TagSearch(re.compile(r"(?!)"), (), "", ())
+NOTHING = TagSearch(re.compile(r"(?!)"), (), "", ())
 
 PARSER = Parser(NAME, ("[",), read_calls, whole=True)

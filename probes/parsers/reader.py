@@ -10,9 +10,8 @@ from probes.parsers import PARSERS
 from probes.parsers.base import RawCall
 from probes.parsers.context import ParseContext
 from probes.parsers.cursor import Cursor
-from probes.parsers.harmony import ENDS
 from probes.parsers.output import Output
-from probes.parsers.scanner import CLOSERS, THINK, TICK, WRAPPERS, Formats, Scanner
+from probes.parsers.scanner import CLOSERS, ENDS, THINK, TICK, WRAPPERS, Formats, Scanner
 from probes.parsers.text_items import ReasoningText, TextItem, VisibleText, merge_items
 from probes.parsers.word_search import WordSearch
 

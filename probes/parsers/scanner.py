@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import MappingProxyType
 
+from probes.parsers import harmony, inkling, muse_glimmer
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.harmony import ENDS
 from probes.parsers.truncated_calls import MAX_HEAD, begins_call
 from probes.parsers.word_search import WordSearch
 
@@ -26,8 +26,18 @@ THINK = MappingProxyType(
         "<longcat_think>": "</longcat_think>",
         "<|inner_prefix|>": "<|inner_suffix|>",
         "<|channel>thought": "<channel|>",
+        "<think:opensource>": "</think:opensource>",
+        "<seed:think>": "</seed:think>",
+        "<|think|>": "<|end|>",
+        "<|content_thinking|>": "<|end_message|>",
     }
 )
+# Headers of a message with visible text (Solar Open, Inkling, GigaChat 3). Behind one of them the
+# tokens that end a message are markup too.
+HEADERS = frozenset(
+    {"<|begin|>assistant", "<|content|>", "<|flush|>", "<|content_text|>", "<|message_sep|>"}
+)
+ENDS = frozenset({*harmony.ENDS, *inkling.ENDS, *muse_glimmer.ENDS})
 # Ends reasoning that only the prompt opens, in words that prose may contain as well (Apriel).
 LONE_CLOSER = "[BEGIN FINAL RESPONSE]"
 # Markup around visible text, which is not part of it (Kimi K3, Cohere, Apriel).
@@ -40,13 +50,14 @@ WRAPPERS = frozenset(
         "<|START_TEXT|>",
         "<|END_TEXT|>",
         "[END FINAL RESPONSE]",
+        *HEADERS,
     }
 )
 CLOSERS = frozenset({*THINK.values(), LONE_CLOSER})
 _TAGS = frozenset({*THINK, *CLOSERS, *WRAPPERS, *ENDS})
 TICK = "`"
-# GLM 4.7, Jamba and Nemotron put no line break before their calls. Prose has a blank behind a
-# sentence; so what is glued to one, is whole, and has a declared name is a call.
+# GLM 4.7, Hunyuan 3, Jamba and Nemotron put no line break before their calls. Prose has a blank
+# behind a sentence; so what is glued to one, is whole, and has a declared name is a call.
 _GLUED = frozenset({"<tool_call>", "<tool_calls>", "<TOOLCALL>"})
 _SENTENCE_ENDS = frozenset(".!?…。！？")
 
@@ -134,7 +145,9 @@ class Scanner:
             self._out.open_reasoning()
             return True
         if word in ENDS:
-            return self._context.harmony
+            return self._context.framed
+        if word in HEADERS:
+            self._context.framed = True
         return word in WRAPPERS or (word in CLOSERS and self._out.close_unopened())
 
     def _call(self, word: str) -> Reading[None]:

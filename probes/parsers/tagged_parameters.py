@@ -31,6 +31,10 @@ class TagSet:
     strip_newlines: bool = False
     # No prose contains this markup, so that a call may name an undeclared tool.
     unknown_names: bool = False
+    # A call whose end tag never came is open: more parameters may have been on their way.
+    must_end: bool = False
+    # Takes off what may stand around a value.
+    unwrap: Callable[[str], str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,7 @@ def read_parameters(
         if stray:
             state.notes["stray_text"] = None
         if match is None:
+            state.open_value = tags.must_end
             return state.body(closed=False)
         kind = match.lastgroup
         if kind == "open" and len(state.items) < MAX_PARAMETERS:
@@ -148,7 +153,7 @@ def _ends(cursor: Cursor, tags: TagSet, value: _Value, kind: str, size: int) -> 
     # Whether the closing tag that stands here, `size` long, ends the value.
     follows, gap = yield from _following(cursor, tags, size)
     if kind == "end":
-        return follows in ("outer", "call", "eof")
+        return follows in ("outer", "call") or (follows == "eof" and not tags.must_end)
     if follows != "close":
         return follows in ("open", "end", "outer", "call", "eof")
     # Two closing tags: the second is one too many, or the first belongs to the value.
@@ -215,6 +220,8 @@ class _Value:
         ]
 
     def _stripped(self, text: str) -> str:
+        if self._tags.unwrap is not None:
+            return self._tags.unwrap(text)
         if not self._tags.strip_newlines:
             return text
         text = text[1:] if text.startswith("\n") else text

@@ -18,6 +18,7 @@ _JSON = r"\s{0,64}[\[{][\s\S]{0,690}"
 _TAG = r"\s{0,64}(?:<[a-z]{0,12}(?:[= ][^<>\n]{0,300})?)?"
 _PYTHON = rf"\s{{0,16}}\[?\s{{0,16}}{_NAME}|{_JSON}"
 _NAME_TAG = rf"\s{{0,64}}<name>{_NAME}(?:</name>\s{{0,64}})?(?:<[/a-z]{{0,12}}>?)?"
+_ID_NAME = rf"[\w-]{{0,128}}(?:<\|tool_call:name\|>{_NAME})?(?:<[|\w:]{{0,32}})?"
 _HEADS = tuple(
     (opener, re.compile(pattern))
     for opener, pattern in (
@@ -41,6 +42,29 @@ _HEADS = tuple(
         ("<|python_start|>", _PYTHON),
         ("<start_function_call>", rf"\s{{0,16}}:?{_NAME}"),
         (
+            "<｜tool_call",
+            rf"\s{{0,64}}(?:<｜tool_call_begin｜>)?\s{{0,16}}{_NAME}(?:<｜tool_sep｜>\s{{0,16}}{_NAME})?"
+            r"\s{0,16}(?:<[^<>\n]{0,300})?",
+        ),
+        (
+            ":opensource>",
+            rf"\s{{0,64}}(?:<tool_call:opensource>)?{_NAME}\s{{0,16}}(?:<[\w:]{{0,32}})?",
+        ),
+        (
+            "<|message_model|>",
+            rf"[\w.:/-]{{1,256}}(?:<[|\w]{{0,32}})?"
+            rf"|{_NAME}<\|content_invoke_tool_json\|>(?:{_JSON})?",
+        ),
+        ("<|content_invoke_tool_json|>", rf"\s{{0,16}}|{_JSON}"),
+        ("<|function_call|>", rf"\s{{0,16}}|{_JSON}"),
+        ("<|role_sep|>", rf"\s{{0,16}}|{_JSON}"),
+        (
+            "<|tool_calls|>",
+            rf"\s{{0,64}}(?:<\|tool_call:begin\|>{_ID_NAME}|<[|\w:]{{0,32}})?",
+        ),
+        ("<|tool_call:", _ID_NAME),
+        ("✿", rf"[:：]?\s{{0,16}}{_NAME}\s{{0,16}}(?:✿\w{{0,5}}✿?[:：]?\s{{0,16}})?"),
+        (
             "<|tool_call",
             rf"\s{{0,64}}(?:<\|tool_call_begin\|>)?\s{{0,16}}{_NAME}\s{{0,16}}(?:<[|\w]{{0,32}})?",
         ),
@@ -54,8 +78,16 @@ _HEADS = tuple(
         ("<|python_tag|>", rf"\s{{0,16}}|{_NAME}(?:\([^\n]{{0,600}})?|{_JSON}"),
         ("<|", r"[^\n]{0,300}\bto=[^\n]{0,300}"),
         ("<function=", r"[^<>\n]{0,300}"),
-        ("<invoke name=", r"[^<>\n]{0,300}"),
+        ("name=", r"[^<>\n]{0,300}"),
         ("<tool_call>", rf"{_TAG}|{_JSON}|{_NAME_TAG}"),
+        ("<seed:tool_call>", _TAG),
+        ("<atem:", r"\s{0,64}(?:<[a-z:]{0,12}(?: [^<>\n]{0,300})?)?"),
+        ("<dots_function_call>", rf"{_TAG}|{_JSON}"),
+        (
+            "<tool_calls>",
+            rf"{_TAG}|{_JSON}"
+            rf"|\s{{0,64}}<(?:tool_call>\s{{0,16}}{_NAME}\s{{0,16}}(?:<[a-z_]{{0,9}})?|tool_[cal]{{0,4}})",
+        ),
         ("<minimax:tool_call>", rf"{_TAG}|{_JSON}|{_NAME_TAG}"),
         ("<function_call", rf"{_TAG}|{_JSON}"),
         ("<tool", rf"{_TAG}|{_JSON}"),

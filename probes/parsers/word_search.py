@@ -19,6 +19,7 @@ class WordSearch:
         self.pattern = re.compile(_expression(_trie(self.words)))
         self._unfinished = re.compile("|".join(_unfinished(_trie(self.words))))
         self._longest = max(map(len, self.words))
+        self.nested = any(map(self.pattern.search, (word[1:] for word in self.words)))
 
     def hold(self, text: str, start: int) -> int:
         """Where the part of the text begins that may still become a word."""

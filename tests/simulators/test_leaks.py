@@ -37,6 +37,17 @@ INVOKE = (
     '<invoke name="probe_echo">\n<parameter name="message">naïve "amber" ☕</parameter>\n'
     '<parameter name="tag">beta</parameter>\n</invoke>'
 )
+
+
+def spaced(space: str) -> str:
+    """The same with a name space in every tag."""
+    return (
+        INVOKE.replace("</", f"</{space}:")
+        .replace("\n<p", f"\n<{space}:p")
+        .replace("<invoke", f"<{space}:invoke")
+    )
+
+
 QWEN = (
     '<tool_call>\n<function=probe_echo>\n<parameter=message>\nnaïve "amber" ☕\n</parameter>\n'
     "<parameter=tag>\nbeta\n</parameter>\n</function>\n</tool_call>"
@@ -98,6 +109,34 @@ WRITTEN = {
     f'"parameters": {ARGUMENTS}}}<|action_end|>',
     "leak-apertus": f'<|tools_prefix|>[{{"probe_echo": {ARGUMENTS}}}]<|tools_suffix|>',
     "leak-xlam": f'{{"tool_calls": [{NAMED}]}}',
+    "leak-hunyuan3": "<tool_calls:opensource>\n"
+    "<tool_call:opensource>probe_echo<tool_sep:opensource>\n"
+    "<arg_key:opensource>message</arg_key:opensource>\n"
+    '<arg_value:opensource>naïve "amber" ☕</arg_value:opensource>\n'
+    "<arg_key:opensource>tag</arg_key:opensource>\n"
+    "<arg_value:opensource>beta</arg_value:opensource>\n"
+    "</tool_call:opensource>\n</tool_calls:opensource>",
+    "leak-seed-oss": "<seed:tool_call>\n<function=probe_echo>\n"
+    '<parameter=message>naïve "amber" ☕</parameter>\n<parameter=tag>beta</parameter>\n'
+    "</function>\n</seed:tool_call>",
+    "leak-step3": "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_sep｜>"
+    f"{spaced('steptml')}<｜tool_call_end｜>\n<｜tool_calls_end｜>",
+    "leak-minicpm5": '<function name="probe_echo"><param name="message">naïve "amber" ☕</param>'
+    '<param name="tag">beta</param></function>',
+    "leak-muse-glimmer": " to=probe_echo<|message|><atem:function_calls>\n"
+    f"{spaced('atem')}\n</atem:function_calls>",
+    "leak-inkling": 'probe_echo<|content_invoke_tool_json|>{"name": "probe_echo", "args": '
+    f"{ARGUMENTS}}}<|end_message|>",
+    "leak-dots": f"<dots_function_call>\n{INVOKE}\n</dots_function_call>",
+    "leak-gigachat3": f'<|function_call|>{{"name": "probe_echo", "arguments": {ARGUMENTS}}}',
+    "leak-solar-open": "<|tool_calls|><|tool_call:begin|>0000000000<|tool_call:name|>probe_echo"
+    f"<|tool_call:args|>{ARGUMENTS}<|tool_call:end|><|calls|>",
+    "leak-solar-open2": "<|tool_call:start|>probe_echo\n"
+    '<|tool_arg:start|>message<|tool_arg:value|>naïve "amber" ☕<|tool_arg:end|>\n'
+    "<|tool_arg:start|>tag<|tool_arg:value|>beta<|tool_arg:end|>\n<|tool_call:end|>",
+    "leak-functionary": f"probe_echo\n{ARGUMENTS}",
+    "leak-qwen-agent": f"✿FUNCTION✿: probe_echo\n✿ARGS✿: {ARGUMENTS}",
+    "leak-react": f"Action: probe_echo\nAction Input: {ARGUMENTS}",
     "leak-dsml-bare": f"\n\n{DSML}\n</｜DSML｜invoke>",
     "leak-dsml-block": f"\n\n<｜DSML｜function_calls>\n{DSML}\n</｜DSML｜invoke>\n"
     "</｜DSML｜function_calls>",

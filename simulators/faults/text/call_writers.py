@@ -38,6 +38,12 @@ _JSON: Mapping[str, Writer] = {
     "lfm2": literal_writers.lfm2,
     "olmo3": literal_writers.olmo3,
     "tool_code": literal_writers.tool_code,
+    "inkling": json_writers.inkling,
+    "gigachat3": json_writers.gigachat3,
+    "solar_open": json_writers.solar_open,
+    "functionary": json_writers.functionary,
+    "qwen_agent": json_writers.qwen_agent,
+    "react": json_writers.react,
 }
 _TAGGED: Mapping[str, Writer] = {
     "dsml": tag_writers.dsml,
@@ -48,6 +54,13 @@ _TAGGED: Mapping[str, Writer] = {
     "glm": tag_writers.glm,
     "invoke": tag_writers.invoke,
     "child_invoke": tag_writers.child_invoke,
+    "hunyuan3": tag_writers.hunyuan3,
+    "seed_oss": tag_writers.seed_oss,
+    "step3": tag_writers.step3,
+    "minicpm5": tag_writers.minicpm5,
+    "muse_glimmer": tag_writers.muse_glimmer,
+    "dots": tag_writers.dots,
+    "solar_open2": tag_writers.solar_open2,
 }
 WRITERS: Mapping[str, Writer] = MappingProxyType({**_JSON, **_TAGGED})
 # A profile has two shapes of text: arguments as one literal, which is nearly always JSON, or

@@ -135,6 +135,40 @@ def xlam(calls: Sequence[ToolCall]) -> str:
     return f'{{"tool_calls": {_listed(calls)}}}'
 
 
+def inkling(calls: Sequence[ToolCall]) -> str:
+    # The prompt ends with the first message token.
+    return "<|message_model|>".join(
+        f"{call.name}<|content_invoke_tool_json|>{_name_and_input(call, 'args')}<|end_message|>"
+        for call in calls
+    )
+
+
+def gigachat3(calls: Sequence[ToolCall]) -> str:
+    return "".join(f"<|function_call|>{_name_and_input(call, 'arguments')}" for call in calls)
+
+
+def solar_open(calls: Sequence[ToolCall]) -> str:
+    written = "".join(
+        f"<|tool_call:begin|>{place:010}<|tool_call:name|>{call.name}"
+        f"<|tool_call:args|>{as_json(call.input)}<|tool_call:end|>"
+        for place, call in enumerate(calls)
+    )
+    return f"<|tool_calls|>{written}<|calls|>"
+
+
+def functionary(calls: Sequence[ToolCall]) -> str:
+    # The prompt ends with the first mark.
+    return ">>>".join(f"{call.name}\n{as_json(call.input)}" for call in calls)
+
+
+def qwen_agent(calls: Sequence[ToolCall]) -> str:
+    return "\n".join(f"✿FUNCTION✿: {call.name}\n✿ARGS✿: {as_json(call.input)}" for call in calls)
+
+
+def react(calls: Sequence[ToolCall]) -> str:
+    return "\n".join(f"Action: {call.name}\nAction Input: {as_json(call.input)}" for call in calls)
+
+
 def as_json(value: JSON) -> str:
     return json.dumps(value, ensure_ascii=False)
 

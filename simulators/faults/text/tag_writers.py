@@ -87,6 +87,74 @@ def glm(calls: Sequence[ToolCall]) -> str:
     )
 
 
+def hunyuan3(calls: Sequence[ToolCall]) -> str:
+    # Every tag of the open weights carries this suffix.
+    s = ":opensource"
+
+    def argument(key: str, value: JSON) -> str:
+        return f"<arg_key{s}>{key}</arg_key{s}>\n<arg_value{s}>{as_text(value)}</arg_value{s}>\n"
+
+    written = "".join(
+        f"<tool_call{s}>{call.name}<tool_sep{s}>\n"
+        f"{_write_arguments(call, argument)}</tool_call{s}>\n"
+        for call in calls
+    )
+    return f"<tool_calls{s}>\n{written}</tool_calls{s}>"
+
+
+def seed_oss(calls: Sequence[ToolCall]) -> str:
+    def argument(key: str, value: JSON) -> str:
+        return f"<parameter={key}>{as_text(value)}</parameter>\n"
+
+    return "\n".join(
+        f"<seed:tool_call>\n<function={call.name}>\n{_write_arguments(call, argument)}</function>\n"
+        "</seed:tool_call>"
+        for call in calls
+    )
+
+
+def step3(calls: Sequence[ToolCall]) -> str:
+    written = "\n".join(
+        "<｜tool_call_begin｜>function<｜tool_sep｜>"
+        f"{_invokes([call], 'steptml:')}<｜tool_call_end｜>"
+        for call in calls
+    )
+    return f"<｜tool_calls_begin｜>\n{written}\n<｜tool_calls_end｜>"
+
+
+def minicpm5(calls: Sequence[ToolCall]) -> str:
+    def argument(key: str, value: JSON) -> str:
+        return f'<param name="{key}">{as_text(value)}</param>'
+
+    return "\n".join(
+        f'<function name="{call.name}">{_write_arguments(call, argument)}</function>'
+        for call in calls
+    )
+
+
+def muse_glimmer(calls: Sequence[ToolCall]) -> str:
+    # The prompt ends with the first start token.
+    return "<|eom|><|start|>assistant".join(
+        f" to={call.name}<|message|><atem:function_calls>\n{_invokes([call], 'atem:')}\n"
+        "</atem:function_calls>"
+        for call in calls
+    )
+
+
+def dots(calls: Sequence[ToolCall]) -> str:
+    return f"<dots_function_call>\n{_invokes(calls)}\n</dots_function_call>"
+
+
+def solar_open2(calls: Sequence[ToolCall]) -> str:
+    def argument(key: str, value: JSON) -> str:
+        return f"<|tool_arg:start|>{key}<|tool_arg:value|>{as_text(value)}<|tool_arg:end|>\n"
+
+    return "\n".join(
+        f"<|tool_call:start|>{call.name}\n{_write_arguments(call, argument)}<|tool_call:end|>"
+        for call in calls
+    )
+
+
 def as_text(value: JSON) -> str:
     """A string as it is, everything else as JSON."""
     return value if isinstance(value, str) else as_json(value)
@@ -96,12 +164,12 @@ def _write_arguments(call: ToolCall, write: Callable[[str, JSON], str]) -> str:
     return "".join(write(key, value) for key, value in call.input.items())
 
 
-def _invokes(calls: Iterable[ToolCall]) -> str:
+def _invokes(calls: Iterable[ToolCall], space: str = "") -> str:
     def argument(key: str, value: JSON) -> str:
-        return f'<parameter name="{key}">{as_text(value)}</parameter>\n'
+        return f'<{space}parameter name="{key}">{as_text(value)}</{space}parameter>\n'
 
     return "\n".join(
-        f'<invoke name="{call.name}">\n{_write_arguments(call, argument)}</invoke>'
+        f'<{space}invoke name="{call.name}">\n{_write_arguments(call, argument)}</{space}invoke>'
         for call in calls
     )
 

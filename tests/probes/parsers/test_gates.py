@@ -50,6 +50,14 @@ def test_anything_less_in_the_middle_of_a_line_is_prose(text: str) -> None:
         "</minimax:tool_call>",
         '<tool_call><name>unheard_of</name><arguments>{"a": "1"}</arguments></tool_call>',
         '[TOOL_CALLS]unheard_of[ARGS]{"a": "1"}',
+        "<tool_calls><tool_call>unheard_of<tool_sep><arg_key>a</arg_key><arg_value>1</arg_value>"
+        "</tool_call></tool_calls>",
+        "<seed:tool_call><function=unheard_of><parameter=a>1</parameter></function>"
+        "</seed:tool_call>",
+        '<function name="unheard_of"><param name="a">1</param></function>',
+        '<dots_function_call><invoke name="unheard_of"><parameter name="a">1</parameter></invoke>'
+        "</dots_function_call>",
+        '✿FUNCTION✿: unheard_of\n✿ARGS✿: {"a": "1"}',
     ],
 )
 def test_whole_call_of_an_undeclared_tool_is_handed_on_unless_words_stand_before(call: str) -> None:
@@ -73,7 +81,6 @@ def test_whole_call_of_an_undeclared_tool_is_handed_on_unless_words_stand_before
         '<|action_start|><|interpreter|>\n```python\nprint({"a": 1})\n```<|action_end|>',
         '<|tools_prefix|>[{"name": "f", "arguments": {"a": "1"}}]<|tools_suffix|>',
         '<answer>{"name": "f", "arguments": {"a": "1"}}</answer>',
-        'Action: f\nAction Input: {"a": "1"}',
         'Action:\n```json\n[{"tool_name": "unheard_of", "parameters": {}}]\n```',
         '{"tool_calls": [], "thought": "Nothing to do."}',
         '{"tool_calls": 3}',
@@ -104,3 +111,34 @@ def test_command_r_without_a_tool_is_no_call(name: str) -> None:
     assert read_every_way(alone) == []
     assert calls(read_every_way(both)) == [("f", {"a": "1"})]
     assert calls(read_every_way(alone, [ToolSpec("directly_answer", "", None)])) == [(name, {})]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Action: unheard_of\nAction Input: {}",
+        "Action: f\nAction Input: the weather in Lyon",
+        "The next step is Action: f\nAction Input: {}",
+        "Action: f\nWe close the ticket.",
+        ">>> f\n{'a': 1}",
+        ">>>unheard_of\n{}",
+        ">>>f\nis what it prints",
+        "f\n{} is a set",
+        "all\nof them",
+        "to=f is an option",
+        "unheard_of\n{}",
+    ],
+)
+def test_plain_words_that_only_resemble_a_call_are_prose(text: str) -> None:
+    """ReAct and Functionary need a declared name, JSON, and nothing in between."""
+    assert read_every_way(text) == [VisibleText(text)]
+
+
+def test_call_behind_a_made_up_result_does_not_count() -> None:
+    """No tool gave the result that it rests on. In reasoning nothing runs, and all is read."""
+    call = 'Action: f\nAction Input: {"a": "1"}\n'
+    text = f"{call}Observation: 2\n{call}"
+
+    assert calls(read_every_way(text)) == [("f", {"a": "1"})]
+    assert text_of(read_every_way(text)) == f"\nObservation: 2\n{call}"
+    assert len(raw_calls(read_every_way(f"<think>{text}</think>Hi"))) == 2

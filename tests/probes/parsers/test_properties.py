@@ -23,6 +23,15 @@ TAGS = [
     'call:f{a:<|"|>', '<|"|>}', "<tool_call|>", "call:f{a:<escape>", "<escape>}", "[f(a='", "')]",
     "<|python_end|>", "f(a=1)\n", "</function_calls>", "```tool_code\n", "```", "'''", "#",
     "print(", "f(in=",
+    "f<tool_sep>", "<tool_sep:opensource>", "<arg_key:opensource>a</arg_key:opensource>",
+    "<arg_value:opensource>", "</arg_value:opensource>", "</tool_call:opensource>",
+    "</seed:tool_call>", "function<｜tool_sep｜>", '<steptml:parameter name="a">',
+    "</steptml:parameter>", "</steptml:invoke>", '<param name="a">', "</param>", "<![CDATA[",
+    "]]>", '<atem:parameter name="a">', "</atem:parameter>", "</atem:invoke>", " to=self", " to=f",
+    "assistant to=f<|message|>", "<|eom|>", "f<|content_invoke_tool_json|>", "<|end_message|>",
+    "</dots_function_call>", "<|role_sep|>", "<|tool_call:name|>f", "<|tool_call:args|>{}",
+    "<|tool_call:end|>", "<|tool_arg:start|>a", "<|tool_arg:value|>", "<|tool_arg:end|>", "all\n",
+    "f\n{", ": f\n", "✿ARGS✿: {}", "✿RESULT✿", "Action Input: {}", "Observation: x\n",
 ]  # fmt: skip
 
 plain = st.text(st.characters(exclude_characters="<[]{}`=|"), max_size=60)

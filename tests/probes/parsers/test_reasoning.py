@@ -23,6 +23,12 @@ CALL = hermes([("f", {"a": "1"})])
         ("<|START_THINKING|>", "<|END_THINKING|>"),
         ("<longcat_think>", "</longcat_think>"),
         ("<|inner_prefix|>", "<|inner_suffix|>"),
+        ("<think:opensource>", "</think:opensource>"),
+        ("<seed:think>", "</seed:think>"),
+        ("<|think|>", "<|end|>"),
+        ("<|content_thinking|>", "<|end_message|>"),
+        ("<|start|>assistant to=self<|message|>", "<|eom|>"),
+        (" to=self<|message|>", "<|eom|>"),
     ],
 )
 def test_reasoning_between_tags_is_told_from_text(opening: str, closing: str) -> None:
@@ -176,3 +182,25 @@ def test_harmony_channels_become_reasoning_text_and_calls() -> None:
     assert found[1] == VisibleText("Let me see.")
     assert calls(found) == [("f", {"a": 1})]
     assert found[3:] == [VisibleText("It is 1.")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<|think|>hm<|end|><|begin|>assistant<|content|>Hello<|end|>",
+        "<|content_thinking|>hm<|end_message|><|message_model|><|content_text|>Hello<|end_message|>",
+        " to=self<|message|>hm<|eom|><|start|>assistant to=user<|message|>Hello<|eot|>",
+    ],
+    ids=["solar_open", "inkling", "muse_glimmer"],
+)
+def test_messages_become_reasoning_and_text_without_their_tokens(text: str) -> None:
+    """Headers and end tokens of a message are markup."""
+    assert read_every_way(text) == [ReasoningText("hm", complete=True), VisibleText("Hello")]
+
+
+@pytest.mark.parametrize("token", ["<|end|>", "<|end_message|>", "<|eom|>", "<|eot|>"])
+def test_token_that_ends_a_message_is_text_where_none_began(token: str) -> None:
+    """An answer about tokens keeps them."""
+    text = f"A message ends in {token} there."
+
+    assert read_every_way(text) == [VisibleText(text)]

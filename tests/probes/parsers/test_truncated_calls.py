@@ -17,6 +17,13 @@ from tests.probes.parsers.read_helpers import (
 )
 from tests.probes.parsers.writers import FORMATS
 
+# Read a name alone as a call without arguments, or half a code fence as part of the arguments.
+LENIENT = frozenset({"deepseek_v3", "llama_function", "name_arguments"})
+SAFE = [
+    name
+    for name, format in FORMATS.items()
+    if format.must_end or format.name in JSON_BODIES - LENIENT
+]
 HEADS = (
     "<｜DSML｜tool_calls>\n<｜DSML｜inv",
     '<｜DSML｜invoke name="f">\n<｜DSML｜param',
@@ -61,6 +68,34 @@ HEADS = (
     "<function_calls>\nf(a='x",
     "```tool_code\nget_wea",
     "```tool_code\nprint(f(a=",
+    "<tool_calls:opensource>\n<tool_ca",
+    "<tool_calls:opensource>\n<tool_call:opensource>get_wea",
+    "<tool_call:opensource>f<tool_sep:opensource>\n<arg_k",
+    "<tool_calls>\n<tool_call>get_wea",
+    "<tool_calls>\n<tool_c",
+    "<seed:tool_call>\n<func",
+    "<seed:tool_call>\n<function=f>\n<para",
+    "<｜tool_calls_begin｜>\n<｜tool_call_begin｜>function<｜tool_s",
+    '<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="f',
+    '<function name="f',
+    '<function name="f"><para',
+    "<|start|>assistant to=f<|message|><atem:func",
+    "<atem:function_calls>\n<atem:inv",
+    "<|message_model|>f<|content_inv",
+    '<|message_model|>f<|content_invoke_tool_json|>{"na',
+    "<|content_invoke_tool_json|>",
+    "<dots_function_call>\n<inv",
+    '<dots_function_call>{"na',
+    'function call<|role_sep|>\n{"na',
+    "<|function_call|>",
+    "<|tool_calls|><|tool_call:beg",
+    "<|tool_calls|><|tool_call:begin|>a1b2<|tool_call:name|>f<|tool_c",
+    "<|tool_call:begin|>a1b2",
+    "<|tool_call:start|>get_wea",
+    "<|tool_call:start|>f\n<|tool_arg:st",
+    "✿FUNCTION✿: f\n✿ARG",
+    "Action: f\nAction In",
+    "Action: f\nAction Input:",
 )
 
 
@@ -95,16 +130,15 @@ def test_head_of_a_call_is_text_where_nothing_was_cut(head: str) -> None:
         "<function_calls> wraps the calls of",
         "```tool_code\nimport os",
         "Write ```tool_code",
+        "✿FUNCTION✿ is what Qwen-Agent writes",
+        "<seed:tool_call> opens a section of calls",
+        ">>> f(1)",
+        "Action: close the ticket and",
     ],
 )
 def test_cut_prose_about_a_tag_is_prose(text: str) -> None:
     """An explanation may hit the limit too."""
     assert read_every_way(text, truncated=True) == [VisibleText(text)]
-
-
-# Two take a name without arguments for a call without any; the third keeps half a code fence.
-UNSAFE = frozenset({"name_arguments", "llama_function", "deepseek_v3"})
-SAFE = [name for name, format in FORMATS.items() if format.name in JSON_BODIES - UNSAFE]
 
 
 @pytest.mark.parametrize("name", SAFE)

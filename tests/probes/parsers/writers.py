@@ -19,6 +19,7 @@ class Format:
     write: Callable[[Sequence[Call]], str]
     closer: str = ""  # what a stop token may have swallowed from the end
     whole: bool = False  # counts only as the whole visible text
+    must_end: bool = False  # without its end tag a call may miss parameters, and is open
 
 
 def _dumps(value: object) -> str:
@@ -302,6 +303,120 @@ def longcat(calls: Sequence[Call]) -> str:
     )
 
 
+def hunyuan3(calls: Sequence[Call], suffix: str = ":opensource") -> str:
+    s = suffix
+    body = "\n".join(
+        f"<tool_call{s}>{name}<tool_sep{s}>\n"
+        + "".join(
+            f"<arg_key{s}>{key}</arg_key{s}>\n<arg_value{s}>{value}</arg_value{s}>\n"
+            for key, value in args.items()
+        )
+        + f"</tool_call{s}>"
+        for name, args in calls
+    )
+    return f"<tool_calls{s}>\n{body}\n</tool_calls{s}>"
+
+
+def hunyuan3_plain(calls: Sequence[Call]) -> str:
+    return hunyuan3(calls, "")
+
+
+def seed_oss(calls: Sequence[Call]) -> str:
+    return "\n".join(
+        f"<seed:tool_call>\n<function={name}>\n"
+        + "".join(f"<parameter={key}>{value}</parameter>\n" for key, value in args.items())
+        + "</function>\n</seed:tool_call>"
+        for name, args in calls
+    )
+
+
+def step3(calls: Sequence[Call]) -> str:
+    body = "\n".join(
+        f'<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="{name}">\n'
+        + "".join(
+            f'<steptml:parameter name="{key}">{value}</steptml:parameter>\n'
+            for key, value in args.items()
+        )
+        + "</steptml:invoke><｜tool_call_end｜>"
+        for name, args in calls
+    )
+    return f"<｜tool_calls_begin｜>\n{body}\n<｜tool_calls_end｜>"
+
+
+def minicpm5(calls: Sequence[Call]) -> str:
+    return "\n".join(
+        f'<function name="{name}">'
+        + "".join(f'<param name="{key}">{value}</param>' for key, value in args.items())
+        + "</function>"
+        for name, args in calls
+    )
+
+
+def atem(calls: Sequence[Call]) -> str:
+    invokes = "\n".join(
+        f'<atem:invoke name="{name}">\n'
+        + "".join(
+            f'<atem:parameter name="{key}">{value}</atem:parameter>\n'
+            for key, value in args.items()
+        )
+        + "</atem:invoke>"
+        for name, args in calls
+    )
+    return f"<atem:function_calls>\n{invokes}\n</atem:function_calls>"
+
+
+def muse_glimmer(calls: Sequence[Call]) -> str:
+    return "".join(
+        f"<|start|>assistant to={call[0]}<|message|>{atem([call])}<|eom|>" for call in calls
+    )
+
+
+def inkling(calls: Sequence[Call]) -> str:
+    return "".join(
+        f"<|message_model|>{name}<|content_invoke_tool_json|>"
+        f"{_dumps({'name': name, 'args': args})}<|end_message|>"
+        for name, args in calls
+    )
+
+
+def dots(calls: Sequence[Call]) -> str:
+    return f"<dots_function_call>\n{invoke(calls)}\n</dots_function_call>"
+
+
+def gigachat3(calls: Sequence[Call]) -> str:
+    return "<|message_sep|>\n\n".join(
+        f"function call<|role_sep|>\n{_dumps({'name': name, 'arguments': args})}"
+        for name, args in calls
+    )
+
+
+def gigachat31(calls: Sequence[Call]) -> str:
+    return "".join(
+        f"<|function_call|>{_dumps({'name': name, 'arguments': args})}" for name, args in calls
+    )
+
+
+def solar_open(calls: Sequence[Call]) -> str:
+    body = "".join(
+        f"<|tool_call:begin|>a1b2c3d4e{index}<|tool_call:name|>{name}<|tool_call:args|>"
+        f"{_dumps(args)}<|tool_call:end|>"
+        for index, (name, args) in enumerate(calls)
+    )
+    return f"<|tool_calls|>{body}<|calls|>"
+
+
+def solar_open2(calls: Sequence[Call]) -> str:
+    return "\n".join(
+        f"<|tool_call:start|>{name}\n"
+        + "".join(
+            f"<|tool_arg:start|>{key}<|tool_arg:value|>{value}<|tool_arg:end|>\n"
+            for key, value in args.items()
+        )
+        + "<|tool_call:end|>"
+        for name, args in calls
+    )
+
+
 def internlm(calls: Sequence[Call]) -> str:
     return "".join(
         f"<|action_start|><|plugin|>\n{_dumps({'name': name, 'parameters': args})}<|action_end|>"
@@ -315,6 +430,22 @@ def apertus(calls: Sequence[Call]) -> str:
 
 def xlam(calls: Sequence[Call]) -> str:
     return f'{{"tool_calls": {_listed(calls)}}}'
+
+
+def functionary(calls: Sequence[Call]) -> str:
+    return "\n".join(f">>>{name}\n{_dumps(args)}" for name, args in calls)
+
+
+def functionary_first(calls: Sequence[Call]) -> str:
+    return functionary(calls).removeprefix(">>>")
+
+
+def qwen_agent(calls: Sequence[Call]) -> str:
+    return "\n".join(f"✿FUNCTION✿: {name}\n✿ARGS✿: {_dumps(args)}" for name, args in calls)
+
+
+def react(calls: Sequence[Call]) -> str:
+    return "\n".join(f"Action: {name}\nAction Input: {_dumps(args)}" for name, args in calls)
 
 
 FORMATS = {
@@ -363,4 +494,35 @@ FORMATS = {
     "olmo3": Format("olmo3", olmo3, "\n</function_calls>"),
     "tool_code": Format("tool_code", tool_code, "\n```"),
     "tool_code_print": Format("tool_code", tool_code_print, "\n```"),
+    "hunyuan3": Format(
+        "hunyuan3",
+        hunyuan3,
+        "</tool_call:opensource>\n</tool_calls:opensource>",
+        must_end=True,
+    ),
+    "hunyuan3_plain": Format(
+        "hunyuan3", hunyuan3_plain, "</tool_call>\n</tool_calls>", must_end=True
+    ),
+    "seed_oss": Format("seed_oss", seed_oss, "</function>\n</seed:tool_call>", must_end=True),
+    "step3": Format(
+        "step3", step3, "</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>", must_end=True
+    ),
+    "minicpm5": Format("minicpm5", minicpm5, "</function>", must_end=True),
+    "muse_glimmer": Format(
+        "muse_glimmer",
+        muse_glimmer,
+        "</atem:invoke>\n</atem:function_calls><|eom|>",
+        must_end=True,
+    ),
+    "atem": Format("muse_glimmer", atem, "</atem:invoke>\n</atem:function_calls>", must_end=True),
+    "inkling": Format("inkling", inkling, "<|end_message|>"),
+    "dots": Format("dots", dots, "</invoke>\n</dots_function_call>", must_end=True),
+    "gigachat3": Format("gigachat3", gigachat3),
+    "gigachat31": Format("gigachat3", gigachat31),
+    "solar_open": Format("solar_open", solar_open, "<|tool_call:end|><|calls|>"),
+    "solar_open2": Format("solar_open2", solar_open2, "<|tool_call:end|>", must_end=True),
+    "functionary": Format("functionary", functionary),
+    "functionary_first": Format("functionary", functionary_first, whole=True),
+    "qwen_agent": Format("qwen_agent", qwen_agent),
+    "react": Format("react", react),
 }

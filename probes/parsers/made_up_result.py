@@ -1,0 +1,20 @@
+"""The result of a call that the model wrote itself, instead of waiting for it."""
+
+from __future__ import annotations
+
+from probes.parsers.context import ParseContext
+from probes.parsers.cursor import Cursor, Reading
+from probes.parsers.pythonic import NOTHING
+
+
+def pass_made_up_result(cursor: Cursor, context: ParseContext, mark: str) -> Reading[None]:
+    """Where the mark of a result stands, pass all that follows as text.
+
+    What the model did next it did because of a result that no tool gave.
+    """
+    gap = yield from cursor.gap()
+    if context.reasoning or not (yield from cursor.starts_with(mark, ahead=gap)):
+        return
+    cursor.mark()
+    yield from cursor.search(NOTHING, context.out.prose)
+    cursor.mark()
