@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 from probes.parsers.base import JsonText, RawCall
@@ -21,7 +20,7 @@ _NAME = r"[^\W\d][\w.]{0,255}"
 _HEAD = re.compile(rf"(?:print\s{{0,16}}\(\s{{0,16}}(?={_NAME}\())?({_NAME})\s{{0,16}}\(")
 _PRINT = re.compile(r"print\s{0,16}\((.*)\)", re.DOTALL)
 _COMMENTS = re.compile(r"(?:#[^\n]*(?:\n|\Z)\s*)+")
-_ESCAPES = str.maketrans({"\n": "\\n", "\r": "\\r", "\0": "\\0"})
+_ESCAPES = str.maketrans({"\n": "\\n", "\r": "\\r", "\0": "\\x00"})
 _BETWEEN = " \t\r\n,;[]"
 
 
@@ -84,21 +83,26 @@ def _calls(body: PythonBody, format: str) -> list[RawCall] | None:
     calls: list[RawCall] = []
     for text in body.calls:
         piece = _without_comments(text)
-        found = list(_read(piece, format)) or [_unreadable(piece, format)]
-        calls += [call for call in found if call is not None]
-        if None in found or len(calls) > MAX_CALLS:
+        found = _read(piece, format)
+        broken = None if found else _unreadable(piece, format)
+        calls += [broken] if broken else found
+        if not (found or broken) or len(calls) > MAX_CALLS:
             return None
     return calls
 
 
-def _read(text: str, format: str) -> Iterator[RawCall]:
+def _read(text: str, format: str) -> list[RawCall]:
     printed = _PRINT.fullmatch(text)
     source = f"[{printed[1] if printed else text}]"
-    calls, notes = calls_in(source), ()
+    calls = calls_in(source)
+    notes: tuple[str, ...] = ()
     if calls is None:
-        calls, notes = calls_in(LITERAL.sub(_on_one_line, source)), ("control_characters",)
-    for call in calls or ():
-        yield RawCall(call.name, JsonText(call.arguments), format, text, notes=notes)
+        calls = calls_in(LITERAL.sub(_on_one_line, source))
+        notes = ("control_characters",)
+    return [
+        RawCall(call.name, JsonText(call.arguments), format, text, notes=notes)
+        for call in calls or ()
+    ]
 
 
 def _on_one_line(string: re.Match[str]) -> str:
@@ -125,14 +129,14 @@ def _rest(body: PythonBody, closers: tuple[str, ...]) -> str:
 
 
 def _without_closer(call: RawCall, *, ended: bool) -> RawCall:
-    return (
-        replace(call, closed=False)
-        if ended
-        else replace(call, notes=(*call.notes, "missing_close"))
-    )
+    if ended:
+        return replace(call, closed=False)
+    return replace(call, notes=(*call.notes, "missing_close"))
 
 
 def _counts(call: RawCall, context: ParseContext, *, unknown: bool) -> bool:
-    if call.fault or not (call.closed or unknown):
-        return context.knows(call.name)
-    return unknown or (context.knows if call.notes else context.may_name)(call.name)
+    if call.closed and call.fault:
+        # Any other code looks the same where the tools are not known.
+        return bool(context.tools) and context.knows(call.name)
+    whole = call.closed and not call.notes
+    return unknown or context.knows(call.name) or (whole and context.may_name(call.name))

@@ -58,9 +58,9 @@ def test_reserved_words_are_names_of_arguments(tags: tuple[str, str]) -> None:
 @every_tag
 def test_a_raw_line_break_in_a_string_is_noted(tags: tuple[str, str]) -> None:
     """Python has none there, but LFM2's own template writes them."""
-    found = read_every_way(f"{tags[0]}f(a='one\n  two'){tags[1]}")
+    found = read_every_way(f"{tags[0]}f(a='one\n  two\0001'){tags[1]}")
 
-    assert calls(found) == [("f", {"a": "one\n  two"})]
+    assert calls(found) == [("f", {"a": "one\n  two\0001"})]
     assert raw_calls(found)[0].notes == ("control_characters",)
 
 
@@ -87,6 +87,14 @@ def test_other_code_is_text(tags: tuple[str, str], body: str) -> None:
     text = f"{tags[0]}{body}{tags[1]}"
 
     assert read_every_way(text) == [VisibleText(text)]
+
+
+@every_tag
+def test_code_is_text_where_the_tools_are_not_known(tags: tuple[str, str]) -> None:
+    """A call with literals counts without tools; other code says nothing."""
+    text = f"{tags[0]}print(x){tags[1]}"
+
+    assert read_every_way(text, ()) == [VisibleText(text)]
 
 
 @pytest.mark.parametrize("stop", ["<|eot|>", "<|eom|>", "<|eot_id|>", "<|python_end|><|eot|>\n"])
