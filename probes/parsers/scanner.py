@@ -25,7 +25,14 @@ THINK = MappingProxyType(
     }
 )
 # Markup around visible text, which is not part of it (Kimi K3).
-WRAPPERS = frozenset({"<|open|>response<|sep|>", "<|close|>response<|sep|>"})
+WRAPPERS = frozenset(
+    {
+        "<|open|>response<|sep|>",
+        "<|close|>response<|sep|>",
+        '<|open|>message role="assistant"<|sep|>',
+        "<|close|>message<|sep|>",
+    }
+)
 _CLOSERS = frozenset(THINK.values())
 _TAGS = frozenset({*THINK, *_CLOSERS, *WRAPPERS, *ENDS})
 _TICK = "`"
@@ -33,6 +40,11 @@ _TICK = "`"
 # to one, is whole, and has a declared name is a call.
 _GLUED = "<tool_call>"
 _SENTENCE_ENDS = frozenset(".!?…。！？")
+# Tags around calls whose own tags count at the start of a line.
+_CALL_WRAPPERS = frozenset(
+    {"<tool_call>", "<minimax:tool_call>", "<function_calls>", "<tool_calls>"}
+)
+_INNER_TAGS = ("<function=", "<invoke name=", "<invoke>")
 
 
 class Formats:
@@ -117,6 +129,7 @@ class Scanner:
     def _call(self, word: str) -> Reading[None]:
         calls = self._context.calls
         glued = word == _GLUED and self._lines.ends_sentence
+        glued = glued or (not self._lines.blank and (yield from self._wraps_next_line(word)))
         parsers = self._parsers_of(word, anyhow=glued or self._lines.blank)
         self._context.glued = glued
         for parser in parsers:
@@ -127,6 +140,16 @@ class Scanner:
                 return
         if not (parsers and (yield from self._cut_off(word, parsers[0]))):
             self._prose(self._cursor.take(1))
+
+    def _wraps_next_line(self, word: str) -> Reading[bool]:
+        """Whether behind a wrapper's tag the next line begins a call, which counts by itself."""
+        if word not in _CALL_WRAPPERS:
+            return False
+        gap = yield from self._cursor.gap(ahead=len(word))
+        ahead = yield from self._cursor.peek(len(word) + gap)
+        if "\n" not in ahead:
+            return False
+        return bool((yield from self._cursor.starts_with(*_INNER_TAGS, ahead=len(ahead))))
 
     def _parsers_of(self, word: str, *, anyhow: bool) -> list[Parser]:
         if self._context.full or self._lines.quoted:
