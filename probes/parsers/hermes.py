@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.json_output import emit_json_calls, skip_closers
+from probes.parsers.json_output import emit_json_calls, is_empty, skip_closers
 from probes.parsers.json_scan import read_values
 
 NAME = "hermes"
@@ -14,6 +14,8 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
 
     One object, several in a row, or an array of them.
     """
+    if opener != "<tools>" and (yield from is_empty(cursor, opener)):
+        return context.emit_empty(cursor, NAME)
     yield from cursor.skip("```json", "```")
     if (yield from cursor.skip_space()) not in ("{", "["):
         return False

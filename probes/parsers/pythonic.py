@@ -18,8 +18,12 @@ NAME = "pythonic"
 MAX_SIZE = 256 * 1024
 MAX_DEPTH = 64
 MAX_SIGNS = 1_000
+_MAX_TAIL = 400
 
-_START = re.compile(r"\[\s{0,64}[^\W\d][\w.]{0,255}\(")
+_START = re.compile(r"(?:<\|python_start\|>)?\s{0,64}\[\s{0,64}[^\W\d][\w.]{0,255}\(")
+# Llama 4 puts its calls between two tokens; engines may leave them and the stop token.
+_OPEN = "<|python_start|>"
+_ENDS = re.compile(r"\s{0,64}(?:<\|(?:python_end|eot|eot_id|eom|eom_id)\|>\s{0,64}){1,8}\Z")
 _WORDS: Mapping[str, JSON] = MappingProxyType({"true": True, "false": False, "null": None})
 
 
@@ -51,13 +55,19 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
             parts.append(text)
 
     yield from cursor.search(_NOTHING, keep)
-    calls = calls_in("".join(parts)) if size <= MAX_SIZE else None
+    calls = calls_in(_without_tokens("".join(parts))) if size <= MAX_SIZE else None
     if calls is None or not all(context.knows(call.name) for call in calls):
         return False
     for call in calls:
         raw = f"{call.name}({call.arguments})" if len(calls) > 1 else ""
         context.emit_call(cursor, RawCall(call.name, JsonText(call.arguments), NAME, raw))
     return True
+
+
+def _without_tokens(text: str) -> str:
+    tail = max(0, len(text) - _MAX_TAIL)
+    ends = _ENDS.search(text, tail)
+    return text[: ends.start() if ends else None].removeprefix(_OPEN)
 
 
 def calls_in(text: str) -> list[PythonCall] | None:
@@ -138,4 +148,4 @@ def _depth(text: str) -> int:
 # Matches nowhere: the search for it passes all there is.
 _NOTHING = TagSearch(re.compile(r"(?!)"), (), "", ())
 
-PARSER = Parser(NAME, ("[",), read_calls, whole=True)
+PARSER = Parser(NAME, ("[", _OPEN), read_calls, whole=True)

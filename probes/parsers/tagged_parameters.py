@@ -2,7 +2,8 @@
 
 None of them escapes anything, so a value may contain its own closing tag. A closing tag ends the
 value only where, after white space, the markup goes on: another parameter, the end of the call, or
-the end of the text. A whole call quoted inside a value belongs to the value.
+the end of the text. A whole call quoted inside a value belongs to the value. In a value that begins
+on a line of its own, the tags of another parameter or of the call's end count at a line's start.
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ def _read_value(
             state.nested = True
         elif depth:
             depth -= kind == "end"
-        elif kind == "open":
+        elif kind == "open" and not value.speaks_of_tag:
             value.split(tags.parameter(match))
         elif kind in ("close", "end"):
             size = len(match.group())
@@ -148,7 +149,8 @@ def _ends(cursor: Cursor, tags: TagSet, value: _Value, kind: str, size: int) -> 
     # Whether the closing tag that stands here, `size` long, ends the value.
     follows, gap = yield from _following(cursor, tags, size)
     if kind == "end":
-        return follows in ("outer", "call", "eof")
+        # At the end of the text, the value may have been about to go on behind a quoted tag.
+        return not value.speaks_of_tag and follows in ("outer", "call")
     if follows != "close":
         return follows in ("open", "end", "outer", "call", "eof")
     # Two closing tags: the second is one too many, or the first belongs to the value.
@@ -175,6 +177,15 @@ class _Value:
         self._tags = tags
         self._keys = [key]
         self._texts: list[list[str]] = [[]]
+        self.at_line_start = False
+        self._last = ""
+
+    @property
+    def speaks_of_tag(self) -> bool:
+        """Whether a tag that stands here is text: words stand before it in its line."""
+        if self.at_line_start:
+            return False
+        return self.starts_with_newline or self._last in (" ", "\t")
 
     @property
     def starts_with_newline(self) -> bool:
@@ -190,6 +201,10 @@ class _Value:
 
     def add(self, text: str) -> None:
         self._texts[-1].append(text)
+        self._last = text[-1:]
+        newline = text.rfind("\n")
+        if newline >= 0 or self.at_line_start:
+            self.at_line_start = not text[newline + 1 :].strip(" \t")
 
     def split(self, key: tuple[str, bool | None]) -> None:
         """Another parameter opens before this one was closed, or its value speaks of one."""
