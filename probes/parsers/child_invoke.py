@@ -5,9 +5,12 @@ import re
 from probes.parsers.base import Parameter, Parameters, RawCall
 from probes.parsers.context import MAX_NAME, ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading, TagSearch
+from probes.parsers.invoke import OUTER
 from probes.parsers.json_output import skip_closers
 
 NAME = "child_invoke"
+OPEN = "<invoke>"
+WRAPPERS = ("<minimax:tool_call>", "<tool_call>", "<function_calls>", "<tool_calls>")
 MAX_ARGUMENTS = 1_000
 
 _TAG = TagSearch(re.compile(r"<(?P<slash>/?)(?P<tag>[^\W\d][\w.-]{0,255})>"))
@@ -16,8 +19,19 @@ _TAG = TagSearch(re.compile(r"<(?P<slash>/?)(?P<tag>[^\W\d][\w.-]{0,255})>"))
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<invoke><f><a>1</a></f></invoke>`: the child names the tool, its children the arguments.
 
-    Nothing marks this as a call but the tool's name, so it counts only if that is declared.
+    Nothing marks this as a call but the tool's name, so it counts only if that is declared. Several
+    may stand in a wrapper.
     """
+    if opener != OPEN and not (yield from cursor.skip(OPEN)):
+        return False
+    while True:
+        if not (yield from _read_call(cursor, context)):
+            return False
+        if not (yield from cursor.skip(OPEN)):
+            return True
+
+
+def _read_call(cursor: Cursor, context: ParseContext) -> Reading[bool]:
     yield from cursor.skip_space()
     tag = yield from cursor.match(_TAG)
     if tag is None or tag["slash"] or not context.tools or not context.knows(tag["tag"]):
@@ -78,7 +92,7 @@ def _finish(
         return False
     if not context.emit_call(cursor, _call(name, items, closed=closed)):
         return False
-    yield from skip_closers(cursor, "</invoke>")
+    yield from skip_closers(cursor, *OUTER)
     return True
 
 
@@ -88,4 +102,4 @@ def _call(name: str, items: list[Parameter], *, closed: bool, open_value: bool =
     )
 
 
-PARSER = Parser(NAME, ("<invoke>",), read_calls)
+PARSER = Parser(NAME, (OPEN, *WRAPPERS), read_calls)

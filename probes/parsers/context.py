@@ -12,6 +12,7 @@ from probes.resolve.tool_names import declared_name
 
 MAX_CALLS = 10_000
 MAX_NAME = 256
+EMPTY = "The call is empty: there is nothing between its tags."
 # Text that a parser gave back is read again; beyond this it is prose without a second look.
 FREE_RETRIES = 1024 * 1024
 RETRIES_PER_CHARACTER = 8
@@ -32,6 +33,7 @@ class ParseContext:
         self.nesting = True
         self.again = False
         self.framed = False  # the header of a message was seen, so tokens that end one are markup
+        self.kimi = False  # a section of Kimi K2 was seen, so its end token is markup
         self.glued = False  # the markup stands in the middle of a line
         self._spent = 0
 
@@ -70,11 +72,13 @@ class ParseContext:
             notes += ("unterminated",)
         if self.calls == MAX_CALLS:
             notes += ("call_limit",)
+        # Behind parameters written one by one more may have been to come.
+        incomplete = self.truncated or isinstance(call.arguments, Parameters)
         whole = replace(
             call,
             raw=call.raw or cursor.since_mark(),
             location=self.out.location,
-            open_value=call.open_value or (self.truncated and not call.closed),
+            open_value=call.open_value or (incomplete and not call.closed),
             notes=notes,
         )
         cursor.mark()
@@ -87,6 +91,21 @@ class ParseContext:
         if not self.full:
             self.calls += 1
             self.out.call(replace(call, raw=cursor.since_mark(), location=self.out.location))
+
+    def emit_empty(self, cursor: Cursor, format: str) -> bool:
+        """Hand out markup of a call with nothing in it. False: it may be prose."""
+        if self.full or self.reasoning or self.glued:
+            return False
+        self.calls += 1
+        raw, location = cursor.since_mark(), self.out.location
+        cursor.mark()
+        self.out.call(RawCall("", Parameters(()), format, raw, location=location, fault=EMPTY))
+        return True
+
+    def pass_markup(self, cursor: Cursor) -> None:
+        """Leave out what was passed since the mark: it is neither text nor part of a call."""
+        self.out.skip_markup(len(cursor.since_mark()))
+        cursor.mark()
 
     def counts(self, call: RawCall) -> bool:
         """Whether a call that was read may be handed out here: half an example is prose."""

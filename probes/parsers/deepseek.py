@@ -27,7 +27,7 @@ def read_v31(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool
 
 def _read(cursor: Cursor, context: ParseContext, opener: str, format: str) -> Reading[bool]:
     if opener == BEGIN and not (yield from cursor.skip(CALL)):
-        return False
+        return bool((yield from cursor.skip(CLOSERS[1])))
     while True:
         name = yield from _name(cursor, format)
         if not name:
@@ -73,7 +73,8 @@ def _arguments(cursor: Cursor) -> Reading[JsonBody | None]:
 
 
 def _unfenced(text: str) -> str:
-    return text.strip().removesuffix("```").strip()
+    # A fence may be cut off; JSON never ends with a tick.
+    return text.strip().rstrip("`").rstrip()
 
 
 PARSER_V3 = Parser(V3, (BEGIN, CALL), read_v3, anywhere=True)

@@ -4,6 +4,8 @@ import re
 
 from probes.parsers.context import MAX_NAME, ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading, TagSearch
+from probes.parsers.invoke import is_string
+from probes.parsers.json_output import emit_arguments
 from probes.parsers.tagged_parameters import TagSet, read_tagged_call
 
 NAME = "dsml"
@@ -14,7 +16,7 @@ _BAR = r" ?[｜‖|]{1,2} ?"
 _OPEN = rf"<{_BAR}DSML{_BAR}"
 _CLOSE = rf"< ?/{_BAR}DSML{_BAR}"
 _QUOTED = r"""(?:"[^"<>]{0,256}"|'[^'<>]{0,256}'|[^<>\s"']{1,256})"""
-_BLOCK = r"(?:tool_calls?|function_calls?|tool_use)"
+_BLOCK = r"(?:tool_calls?|function_calls?|calls|tool_use)"
 
 TAGS = TagSet(
     TagSearch(
@@ -25,7 +27,7 @@ TAGS = TagSet(
             rf"|(?P<outer>{_CLOSE}{_BLOCK} ?>)|(?P<block>{_OPEN}{_BLOCK} ?>)"
         )
     ),
-    lambda found: (found["key"].strip("\"'"), _is_string(found["rest"])),
+    lambda found: (found["key"].strip("\"'"), is_string(found["rest"])),
     unknown_names=True,
 )
 OPENERS = tuple(
@@ -42,31 +44,32 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
     """`<｜DSML｜invoke name="f"><｜DSML｜parameter name="a" string="false">1`, closed likewise.
 
     In a block or bare, whichever of the block's names and of the bar's variants the model took.
+    Arguments may also be one JSON object between the tags of the call.
     """
     cursor.rewind()
-    calls = context.calls
+    passed = False
     while True:
         gap = yield from cursor.gap()
         match = yield from cursor.match(TAGS.marks, ahead=gap)
         kind = match.lastgroup if match is not None else None
         if match is None or kind not in ("call", "block", "outer", "end"):
-            return context.calls > calls and cursor.since_mark() == ""
+            return passed and cursor.since_mark() == ""
         cursor.pass_match(match)
-        if kind == "call" and not (yield from _invoke(cursor, context, match["name"].strip("\"'"))):
+        if kind == "call" and not (yield from _invoke(cursor, context, match)):
             return False
         if kind in ("outer", "end"):
-            cursor.mark()
+            context.pass_markup(cursor)
+        passed = passed or kind != "block"
 
 
-def _invoke(cursor: Cursor, context: ParseContext, name: str) -> Reading[bool]:
-    name = name[: MAX_NAME + 1]
-    return (yield from read_tagged_call(cursor, TAGS, context, name=name, format=NAME))
-
-
-def _is_string(attributes: str) -> bool | None:
-    if "string=" not in attributes:
-        return None
-    return "true" in attributes.lower()
+def _invoke(cursor: Cursor, context: ParseContext, tag: re.Match[str]) -> Reading[bool]:
+    name = tag["name"].strip("\"'")[: MAX_NAME + 1]
+    if (yield from cursor.skip_space()) != "{":
+        return (yield from read_tagged_call(cursor, TAGS, context, name=name, format=NAME))
+    bars = tag.group()[1 : tag.group().index("invoke")]
+    closers = (f"</{bars}invoke>", f"</{bars.rstrip()}invoke>")
+    read = emit_arguments(cursor, context, name=name, format=NAME, closers=closers, unknown=True)
+    return (yield from read)
 
 
 PARSER = Parser(NAME, OPENERS, read_calls, anywhere=True)

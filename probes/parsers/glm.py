@@ -5,7 +5,7 @@ import re
 from probes.parsers.base import Parameters, RawCall
 from probes.parsers.context import MAX_NAME, ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading, TagSearch
-from probes.parsers.json_output import skip_closers
+from probes.parsers.json_output import is_empty, skip_closers
 from probes.parsers.tagged_parameters import TagSet, read_tagged_call
 
 NAME = "glm"
@@ -34,6 +34,8 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
 
     With or without line breaks between the tags; without arguments the name stands alone.
     """
+    if (yield from is_empty(cursor, opener)):
+        return context.emit_empty(cursor, NAME)
     head = yield from cursor.until(MAX_NAME + 64, KEY, CLOSE)
     if head is None:
         return (yield from _name_alone(cursor, context))
@@ -51,10 +53,12 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
 
 
 def _name_alone(cursor: Cursor, context: ParseContext) -> Reading[bool]:
-    # The stop token swallowed the closing tag: only a declared name can be told from prose.
+    # Without a closing tag only a declared name can be told from prose; arguments may be missing.
     text = yield from cursor.peek(MAX_NAME + 64)
     name = text.strip()
-    if not cursor.eof or not context.tools or len(text) > MAX_NAME or not context.knows(name):
+    if not cursor.eof or len(text) > MAX_NAME or not _NAME.fullmatch(name):
+        return False
+    if not context.tools or not context.knows(name):
         return False
     cursor.take(len(text))
     return context.emit_call(cursor, RawCall(name, Parameters(()), NAME, "", closed=False))

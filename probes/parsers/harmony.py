@@ -76,9 +76,11 @@ def _body(cursor: Cursor) -> Reading[JsonBody]:
 
 
 def _analysis(cursor: Cursor, context: ParseContext) -> Reading[None]:
-    cursor.mark()
+    # First the header, so that no part of a prefilled one is taken off the reasoning.
+    context.pass_markup(cursor)
     context.out.open_reasoning()
     match = yield from cursor.search(_STOPS, context.out.prose)
+    cursor.mark()
     if match is not None:
         if match.group() in ENDS:
             cursor.take(len(match.group()))

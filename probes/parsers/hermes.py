@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
+from probes.parsers.json_output import is_empty
 from probes.parsers.marked_json import read_marked_json
 
 NAME = "hermes"
@@ -13,6 +14,8 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
 
     One object, several in a row, or an array of them.
     """
+    if opener != "<tools>" and (yield from is_empty(cursor, opener)):
+        return context.emit_empty(cursor, NAME)
     return (yield from read_marked_json(cursor, context, NAME, CLOSERS))
 
 

@@ -31,7 +31,6 @@ def _tags(suffix: str) -> TagSet:
         lambda found: (found["key"].strip(), None),
         # With the suffix they are tokens of their own, which no prose contains.
         unknown_names=bool(suffix),
-        must_end=True,
     )
 
 

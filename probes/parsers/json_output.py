@@ -7,7 +7,7 @@ from probes.parsers.base import JsonText, RawCall
 from probes.parsers.context import MAX_CALLS, ParseContext
 from probes.parsers.cursor import Cursor, Reading
 from probes.parsers.json_calls import JsonCall, read_json_call, split_objects, without_comments
-from probes.parsers.json_scan import JsonBody
+from probes.parsers.json_scan import JsonBody, read_values
 from probes.resolve.json_repair import read_json
 
 
@@ -65,6 +65,31 @@ def emit_raw_calls(
     return True
 
 
+def emit_arguments(  # noqa: PLR0913 - what a format says about a call, by name
+    cursor: Cursor,
+    context: ParseContext,
+    *,
+    name: str,
+    format: str,
+    closers: tuple[str, ...],
+    unknown: bool = False,
+) -> Reading[bool]:
+    """Pass the JSON object of a call's arguments, with its closing tag, and hand out the call."""
+    body = yield from read_values(cursor, closers)
+    ended = yield from cursor.at_end(*closers)
+    closed = bool(body.closer) or not ended
+    call = RawCall(
+        name,
+        JsonText(body.text.strip()),
+        format,
+        "",
+        closed=closed,
+        open_value=not closed and not body.balanced,
+        notes=() if body.closer or not closed else ("missing_close",),
+    )
+    return context.emit_call(cursor, call, unknown=unknown)
+
+
 def _raw_call(call: JsonCall, text: str, format: str, source: str) -> RawCall:
     # The ladder sees the arguments only, so what is wrong around them is said here.
     around = text.replace(call.arguments, "null", 1) if call.arguments else text
@@ -94,6 +119,11 @@ def _leniencies(body: JsonBody, *, closed: bool) -> Iterator[str]:
         yield "unbalanced_call"
     if body.junk:
         yield "trailing_junk"
+
+
+def is_empty(cursor: Cursor, opener: str) -> Reading[bool]:
+    """Whether the closing tag follows right behind the opening one; then it is passed."""
+    return bool((yield from cursor.skip(f"</{opener[1:]}")))
 
 
 def skip_closers(cursor: Cursor, *closers: str) -> Reading[None]:

@@ -10,16 +10,22 @@ NAME = "kimi_k2"
 CALL = "<|tool_call_begin|>"
 ARGUMENTS = "<|tool_call_argument_begin|>"
 SECTIONS = ("<|tool_calls_section_begin|>", "<|tool_call_section_begin|>")
-CLOSERS = ("<|tool_call_end|>", "<|tool_calls_section_end|>", "<|tool_call_section_end|>")
+SECTION_ENDS = ("<|tool_calls_section_end|>", "<|tool_call_section_end|>")
+CLOSERS = ("<|tool_call_end|>", *SECTION_ENDS)
+# How far from its beginning the end of a section without a call may stand.
+MAX_NOISE = 2_000
 
 
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|>`.
 
-    What stands before the arguments is the id, and contains the name.
+    What stands before the arguments is the id, and contains the name. A section without a call is
+    what stands in it.
     """
+    if opener in SECTION_ENDS:
+        return context.kimi
     if opener != CALL and not (yield from cursor.skip(CALL)):
-        return False
+        return (yield from _opens_noise(cursor, context, opener))
     while True:
         head = yield from cursor.until(MAX_NAME + 64, ARGUMENTS)
         if head is None:
@@ -33,6 +39,19 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
             return True
 
 
+def _opens_noise(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
+    # Whether more of the section's tokens follow, or nothing. What stands between them is not
+    # passed, unless it is only white space.
+    ended = bool((yield from cursor.skip(*SECTION_ENDS))) or (yield from cursor.at_end())
+    if not ended and (yield from cursor.until(MAX_NOISE, CALL, *SECTION_ENDS)) is None:
+        return False
+    context.kimi = True
+    if not ended:
+        cursor.rewind()
+        cursor.take(len(opener))
+    return True
+
+
 def _arguments(cursor: Cursor) -> Reading[JsonBody | None]:
     first = yield from cursor.skip_space()
     if first in ("{", "["):
@@ -42,6 +61,7 @@ def _arguments(cursor: Cursor) -> Reading[JsonBody | None]:
 
 
 def _hand_out(cursor: Cursor, context: ParseContext, id: str, body: JsonBody) -> Reading[bool]:
+    context.kimi = True
     ended = yield from cursor.at_end(*CLOSERS)
     closed = bool(body.closer) or not ended
     name, colon, index = id.rpartition(":")
@@ -57,4 +77,4 @@ def _hand_out(cursor: Cursor, context: ParseContext, id: str, body: JsonBody) ->
     return context.emit_call(cursor, call, unknown=True)
 
 
-PARSER = Parser(NAME, (*SECTIONS, CALL), read_calls, anywhere=True)
+PARSER = Parser(NAME, (*SECTIONS, CALL, *SECTION_ENDS), read_calls, anywhere=True)

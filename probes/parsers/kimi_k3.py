@@ -9,6 +9,7 @@ from probes.parsers.tagged_parameters import TagSet, read_tagged_call
 
 NAME = "kimi_k3"
 TOOLS = "<|open|>tools<|sep|>"
+TOOLS_END = "<|close|>tools<|sep|>"
 CALL = "<|open|>call "
 SEP = "<|sep|>"
 
@@ -32,7 +33,7 @@ TAGS = TagSet(
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<|open|>call tool="f" index="1"<|sep|>`, arguments likewise, `<|close|>call<|sep|>`."""
     if opener == TOOLS and not (yield from cursor.skip(CALL)):
-        return False
+        return bool((yield from cursor.skip(TOOLS_END)))
     while True:
         head = yield from cursor.until(600, SEP)
         name = _attributes(head[0]).get("tool", "") if head else ""
@@ -41,7 +42,7 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
         cursor.take(len(SEP))
         if not (yield from read_tagged_call(cursor, TAGS, context, name=name, format=NAME)):
             return False
-        yield from skip_closers(cursor, "<|close|>tools<|sep|>")
+        yield from skip_closers(cursor, TOOLS_END)
         if not (yield from cursor.skip(CALL)):
             return True
 

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from probes.parsers.base import JsonText, RawCall
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.json_output import skip_closers
-from probes.parsers.json_scan import read_values
+from probes.parsers.json_output import emit_arguments, skip_closers
 from probes.parsers.qwen_xml import OPEN, read_name
 
 NAME = "llama_function"
@@ -18,20 +16,8 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
     name = yield from read_name(cursor)
     if not context.may_name(name) or (yield from cursor.skip_space()) != "{":
         return False
-    body = yield from read_values(cursor, CLOSERS)
-    ended = yield from cursor.at_end(*CLOSERS)
-    closed = bool(body.closer) or not ended
-    notes = () if body.closer or not closed else ("missing_close",)
-    call = RawCall(
-        name,
-        JsonText(body.text.strip()),
-        NAME,
-        "",
-        closed=closed,
-        open_value=not closed and not body.balanced,
-        notes=notes,
-    )
-    if not context.emit_call(cursor, call):
+    read = emit_arguments(cursor, context, name=name, format=NAME, closers=CLOSERS)
+    if not (yield from read):
         return False
     yield from skip_closers(cursor, *CLOSERS)
     return True

@@ -14,11 +14,11 @@ from probes.parsers.pythonic import MAX_DEPTH, calls_in
 NAME = "llama_json"
 TAG = "<|python_tag|>"
 CLOSER = "</tool_call>"
-ENDS = ("<|eom_id|>", "<|eot_id|>")
+ENDS = ("<|eom_id|>", "<|eot_id|>", "<|eom|>", "<|eot|>")
 # Nothing else may begin such a text; most JSON answers are told by their first characters.
 _START = re.compile(r"\[?\s{0,32}\{\s{0,32}[\"'\w]")
 _MAX_START = 80
-_ENDS = TagSearch(re.compile(r"<\|eo[mt]_id\|>"), (), "", ENDS)
+_ENDS = TagSearch(re.compile(r"<\|eo[mt](?:_id)?\|>"), (), "", ENDS)
 
 
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:

@@ -31,7 +31,6 @@ def named_tags(
         ),
         lambda found: (unquote_name(found["key"]), None),
         unknown_names=unknown_names,
-        must_end=True,
     )
 
 

@@ -4,7 +4,7 @@ import re
 
 from probes.parsers.context import MAX_NAME, ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading, TagSearch
-from probes.parsers.json_output import skip_closers
+from probes.parsers.json_output import is_empty, skip_closers
 from probes.parsers.tagged_parameters import TagSet, read_tagged_call
 
 NAME = "qwen_xml"
@@ -28,6 +28,8 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
 
     The outer tag may be missing; one line break on each side of a value is layout.
     """
+    if opener != OPEN and (yield from is_empty(cursor, opener)):
+        return context.emit_empty(cursor, NAME)
     if opener != OPEN and not (yield from cursor.skip(OPEN)):
         return False
     name = yield from read_name(cursor)

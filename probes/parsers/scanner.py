@@ -50,6 +50,8 @@ WRAPPERS = frozenset(
         "<|START_TEXT|>",
         "<|END_TEXT|>",
         "[END FINAL RESPONSE]",
+        '<|open|>message role="assistant"<|sep|>',
+        "<|close|>message<|sep|>",
         *HEADERS,
     }
 )
@@ -60,6 +62,11 @@ TICK = "`"
 # behind a sentence; so what is glued to one, is whole, and has a declared name is a call.
 _GLUED = frozenset({"<tool_call>", "<tool_calls>", "<TOOLCALL>"})
 _SENTENCE_ENDS = frozenset(".!?…。！？")
+# Tags around calls whose own tags count at the start of a line.
+_CALL_WRAPPERS = frozenset(
+    {"<tool_call>", "<minimax:tool_call>", "<function_calls>", "<tool_calls>"}
+)
+_INNER_TAGS = ("<function=", "<invoke name=", "<invoke>")
 
 
 class Formats:
@@ -158,6 +165,7 @@ class Scanner:
         """Whether a parser reads what begins here; then it was passed."""
         calls = self._context.calls
         glued = word in _GLUED and self._lines.ends_sentence
+        glued = glued or (not self._lines.blank and (yield from self._wraps_next_line(word)))
         parsers = self._parsers_of(word, anyhow=glued or self._lines.blank)
         self._context.glued = glued
         for parser in parsers:
@@ -167,6 +175,16 @@ class Scanner:
                     self._lines = _Lines()
                 return True
         return bool(parsers) and (yield from self._cut_off(word, parsers[0]))
+
+    def _wraps_next_line(self, word: str) -> Reading[bool]:
+        """Whether behind a wrapper's tag the next line begins a call, which counts by itself."""
+        if word not in _CALL_WRAPPERS:
+            return False
+        gap = yield from self._cursor.gap(ahead=len(word))
+        ahead = yield from self._cursor.peek(len(word) + gap)
+        if "\n" not in ahead:
+            return False
+        return bool((yield from self._cursor.starts_with(*_INNER_TAGS, ahead=len(ahead))))
 
     def _parsers_of(self, word: str, *, anyhow: bool) -> list[Parser]:
         if self._context.full or self._lines.quoted:

@@ -22,7 +22,6 @@ TAGS = TagSet(
     ),
     lambda found: (unquote_name(found["key"]), None),
     strip_newlines=True,
-    must_end=True,
 )
 
 

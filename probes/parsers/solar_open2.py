@@ -26,7 +26,6 @@ TAGS = TagSet(
     ),
     lambda found: (found["key"].strip(), None),
     unknown_names=True,
-    must_end=True,
 )
 
 

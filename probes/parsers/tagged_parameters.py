@@ -2,7 +2,8 @@
 
 None of them escapes anything, so a value may contain its own closing tag. A closing tag ends the
 value only where, after white space, the markup goes on: another parameter, the end of the call, or
-the end of the text. A whole call quoted inside a value belongs to the value.
+the end of the text. A whole call quoted inside a value belongs to the value. In a value that begins
+on a line of its own, the tags of another parameter or of the call's end count at a line's start.
 """
 
 from __future__ import annotations
@@ -31,8 +32,6 @@ class TagSet:
     strip_newlines: bool = False
     # No prose contains this markup, so that a call may name an undeclared tool.
     unknown_names: bool = False
-    # A call whose end tag never came is open: more parameters may have been on their way.
-    must_end: bool = False
     # Takes off what may stand around a value.
     unwrap: Callable[[str], str] | None = None
 
@@ -87,7 +86,6 @@ def read_parameters(
         if stray:
             state.notes["stray_text"] = None
         if match is None:
-            state.open_value = tags.must_end
             return state.body(closed=False)
         kind = match.lastgroup
         if kind == "open" and len(state.items) < MAX_PARAMETERS:
@@ -129,7 +127,7 @@ def _read_value(
             state.nested = True
         elif depth:
             depth -= kind == "end"
-        elif kind == "open":
+        elif kind == "open" and not value.speaks_of_tag:
             value.split(tags.parameter(match))
         elif kind in ("close", "end"):
             size = len(match.group())
@@ -153,7 +151,8 @@ def _ends(cursor: Cursor, tags: TagSet, value: _Value, kind: str, size: int) -> 
     # Whether the closing tag that stands here, `size` long, ends the value.
     follows, gap = yield from _following(cursor, tags, size)
     if kind == "end":
-        return follows in ("outer", "call") or (follows == "eof" and not tags.must_end)
+        # At the end of the text, the value may have been about to go on behind a quoted tag.
+        return not value.speaks_of_tag and follows in ("outer", "call")
     if follows != "close":
         return follows in ("open", "end", "outer", "call", "eof")
     # Two closing tags: the second is one too many, or the first belongs to the value.
@@ -180,6 +179,15 @@ class _Value:
         self._tags = tags
         self._keys = [key]
         self._texts: list[list[str]] = [[]]
+        self.at_line_start = False
+        self._last = ""
+
+    @property
+    def speaks_of_tag(self) -> bool:
+        """Whether a tag that stands here is text: words stand before it in its line."""
+        if self.at_line_start:
+            return False
+        return self.starts_with_newline or self._last in (" ", "\t")
 
     @property
     def starts_with_newline(self) -> bool:
@@ -195,6 +203,10 @@ class _Value:
 
     def add(self, text: str) -> None:
         self._texts[-1].append(text)
+        self._last = text[-1:]
+        newline = text.rfind("\n")
+        if newline >= 0 or self.at_line_start:
+            self.at_line_start = not text[newline + 1 :].strip(" \t")
 
     def split(self, key: tuple[str, bool | None]) -> None:
         """Another parameter opens before this one was closed, or its value speaks of one."""

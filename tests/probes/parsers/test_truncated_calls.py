@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from probes.parsers import JSON_BODIES
+from probes.messages import ToolCall
 from probes.parsers.reader import read_text
 from probes.parsers.text_items import VisibleText
+from probes.resolve.call import resolve_call
 from tests.probes.parsers.read_helpers import (
     TOOLS,
     arguments,
@@ -15,15 +16,11 @@ from tests.probes.parsers.read_helpers import (
     read_every_way,
     text_of,
 )
+from tests.probes.parsers.test_formats import HOSTILE
 from tests.probes.parsers.writers import FORMATS
 
-# Read a name alone as a call without arguments, or half a code fence as part of the arguments.
-LENIENT = frozenset({"deepseek_v3", "llama_function", "name_arguments"})
-SAFE = [
-    name
-    for name, format in FORMATS.items()
-    if format.must_end or format.name in JSON_BODIES - LENIENT
-]
+WRITTEN = [("f", {"a": "1", "b": "lorem ipsum"}), ("g", {"a": "2", "b": "dolor"})]
+
 HEADS = (
     "<｜DSML｜tool_calls>\n<｜DSML｜inv",
     '<｜DSML｜invoke name="f">\n<｜DSML｜param',
@@ -141,19 +138,6 @@ def test_cut_prose_about_a_tag_is_prose(text: str) -> None:
     assert read_every_way(text, truncated=True) == [VisibleText(text)]
 
 
-@pytest.mark.parametrize("name", SAFE)
-@pytest.mark.parametrize("truncated", [False, True])
-def test_every_prefix_of_a_call_is_safe(name: str, truncated: bool) -> None:
-    """Cut anywhere, what may run is a call that was written, and nothing less."""
-    written = [("f", {"a": "1", "b": "two"}), ("write_file", {"a": "{", "b": "<x>"})]
-    for count in (1, 2):
-        text = FORMATS[name].write(written[:count])
-        for end in range(len(text)):
-            found = raw_calls(read_text(text[:end], TOOLS, truncated=truncated))
-            whole = [(call.name, arguments(call)) for call in found if not call.open_value]
-            assert whole == written[: len(whole)], text[:end]
-
-
 @pytest.mark.parametrize("name", [name for name, format in FORMATS.items() if format.closer])
 def test_half_a_closing_tag_is_neither_a_closing_tag_nor_text(name: str) -> None:
     """A limit that strikes inside the end tag leaves a call that is not closed."""
@@ -166,3 +150,52 @@ def test_half_a_closing_tag_is_neither_a_closing_tag_nor_text(name: str) -> None
     assert all(call.open_value and not call.closed for call in cut)
     assert raw_calls(stopped)[0].open_value or calls(stopped) == [("f", {"a": "1"})]
     assert text_of(stopped) == ""
+
+
+@pytest.mark.parametrize("truncated", [False, True], ids=["stopped", "truncated"])
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_prefix_of_a_call_is_safe(name: str, count: int, truncated: bool) -> None:
+    """Wherever the text ends, a call that looks whole has exactly the arguments of one written."""
+    text = FORMATS[name].write(WRITTEN[:count])
+
+    for end in range(len(text) + 1):
+        for call in raw_calls(read_text(text[:end], TOOLS, truncated=truncated)):
+            assert call.open_value or (call.name, arguments(call)) in WRITTEN, text[:end]
+
+
+@pytest.mark.parametrize("value", HOSTILE.values(), ids=HOSTILE.keys())
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_prefix_of_a_hostile_call_is_safe(name: str, value: str) -> None:
+    """Not even where the text ends right behind a closing tag that a value speaks of."""
+    written = [("f", {"a": value, "b": value})]
+    text = FORMATS[name].write(written)
+
+    for end in range(len(text) + 1):
+        for call in raw_calls(read_text(text[:end], TOOLS)):
+            if isinstance(resolve_call(call, TOOLS), ToolCall):
+                assert (call.name, arguments(call)) in written, text[:end]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<tool_call>f<arg_key>a</arg_key><arg_value>1</tool_call>",
+        '<invoke name="f"><parameter name="a">1</invoke>',
+        "<function=f>\n<parameter=a>\n1\n</function>",
+    ],
+)
+def test_end_of_a_call_inside_an_open_value_at_the_end_of_the_text_ends_nothing(text: str) -> None:
+    """A stop string may have struck at a tag that the value speaks of."""
+    [call] = raw_calls(read_every_way(text))
+
+    assert (call.closed, call.open_value) == (False, True)
+
+
+def test_missing_closing_tag_is_tolerated_where_the_outer_tag_follows_the_end() -> None:
+    """Then the call is known to be over."""
+    text = '<minimax:tool_call><invoke name="f"><parameter name="a">1</invoke></minimax:tool_call>'
+
+    [call] = raw_calls(read_every_way(text))
+
+    assert (arguments(call), call.closed, call.notes) == ({"a": "1"}, True, ("missing_close",))

@@ -164,8 +164,11 @@ def test_z31_markup_behind_a_name_is_passed_on() -> None:
     "text", ["<tool_call>f</tool_call>", "<tool_call>f\n</tool_call>", "<tool_call>f"]
 )
 def test_z32_glm_call_without_arguments_is_found(text: str) -> None:
-    """No argument tag is needed, and not even the closing tag where the text ends."""
-    assert calls(read_every_way(text)) == [("f", {})]
+    """No argument tag is needed; without the closing tag, arguments may be missing."""
+    found = read_every_way(text)
+
+    assert calls(found) == [("f", {})]
+    assert raw_calls(found)[0].open_value is not text.endswith("</tool_call>")
 
 
 def test_z33_tool_call_tag_is_dispatched_on_what_is_inside() -> None:
@@ -230,8 +233,8 @@ def test_z40_dsml_is_found_under_every_block_name_and_bar(bar: str, block: str) 
     assert text_of(found) == ""
 
 
-def test_z40_unterminated_dsml_section_is_found() -> None:
-    """What the stop token swallowed is not missed."""
+def test_z40_unterminated_dsml_section_is_found_but_is_never_whole() -> None:
+    """Behind the last parameter more may have been to come."""
     text = (
         '<｜DSML｜tool_calls>\n<｜DSML｜invoke name="f">\n'
         '<｜DSML｜parameter name="a" string="false">1</｜DSML｜parameter>\n'
@@ -241,7 +244,7 @@ def test_z40_unterminated_dsml_section_is_found() -> None:
         (call.arguments, call.closed, call.open_value) for call in raw_calls(read_every_way(text))
     ]
 
-    assert found == [(Parameters((Parameter("a", "1", is_string=False),)), False, False)]
+    assert found == [(Parameters((Parameter("a", "1", is_string=False),)), False, True)]
 
 
 def test_z41_dsml_behind_prose_is_not_shown_as_text() -> None:

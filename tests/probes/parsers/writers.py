@@ -19,7 +19,6 @@ class Format:
     write: Callable[[Sequence[Call]], str]
     closer: str = ""  # what a stop token may have swallowed from the end
     whole: bool = False  # counts only as the whole visible text
-    must_end: bool = False  # without its end tag a call may miss parameters, and is open
 
 
 def _dumps(value: object) -> str:
@@ -494,33 +493,21 @@ FORMATS = {
     "olmo3": Format("olmo3", olmo3, "\n</function_calls>"),
     "tool_code": Format("tool_code", tool_code, "\n```"),
     "tool_code_print": Format("tool_code", tool_code_print, "\n```"),
-    "hunyuan3": Format(
-        "hunyuan3",
-        hunyuan3,
-        "</tool_call:opensource>\n</tool_calls:opensource>",
-        must_end=True,
-    ),
-    "hunyuan3_plain": Format(
-        "hunyuan3", hunyuan3_plain, "</tool_call>\n</tool_calls>", must_end=True
-    ),
-    "seed_oss": Format("seed_oss", seed_oss, "</function>\n</seed:tool_call>", must_end=True),
-    "step3": Format(
-        "step3", step3, "</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>", must_end=True
-    ),
-    "minicpm5": Format("minicpm5", minicpm5, "</function>", must_end=True),
+    "hunyuan3": Format("hunyuan3", hunyuan3, "</tool_call:opensource>\n</tool_calls:opensource>"),
+    "hunyuan3_plain": Format("hunyuan3", hunyuan3_plain, "</tool_call>\n</tool_calls>"),
+    "seed_oss": Format("seed_oss", seed_oss, "</function>\n</seed:tool_call>"),
+    "step3": Format("step3", step3, "</steptml:invoke><｜tool_call_end｜>\n<｜tool_calls_end｜>"),
+    "minicpm5": Format("minicpm5", minicpm5, "</function>"),
     "muse_glimmer": Format(
-        "muse_glimmer",
-        muse_glimmer,
-        "</atem:invoke>\n</atem:function_calls><|eom|>",
-        must_end=True,
+        "muse_glimmer", muse_glimmer, "</atem:invoke>\n</atem:function_calls><|eom|>"
     ),
-    "atem": Format("muse_glimmer", atem, "</atem:invoke>\n</atem:function_calls>", must_end=True),
+    "atem": Format("muse_glimmer", atem, "</atem:invoke>\n</atem:function_calls>"),
     "inkling": Format("inkling", inkling, "<|end_message|>"),
-    "dots": Format("dots", dots, "</invoke>\n</dots_function_call>", must_end=True),
+    "dots": Format("dots", dots, "</invoke>\n</dots_function_call>"),
     "gigachat3": Format("gigachat3", gigachat3),
     "gigachat31": Format("gigachat3", gigachat31),
     "solar_open": Format("solar_open", solar_open, "<|tool_call:end|><|calls|>"),
-    "solar_open2": Format("solar_open2", solar_open2, "<|tool_call:end|>", must_end=True),
+    "solar_open2": Format("solar_open2", solar_open2, "<|tool_call:end|>"),
     "functionary": Format("functionary", functionary),
     "functionary_first": Format("functionary", functionary_first, whole=True),
     "qwen_agent": Format("qwen_agent", qwen_agent),

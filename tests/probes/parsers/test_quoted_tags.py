@@ -1,0 +1,84 @@
+"""Values that speak of the tags of their own format."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.probes.parsers.read_helpers import calls, raw_calls, read_every_way
+from tests.probes.parsers.writers import FORMATS
+
+P = "]<]minimax[>["
+OPENINGS = {
+    "qwen_xml": "<parameter=b>",
+    "invoke": '<parameter name="b">',
+    "minimax_m2": '<parameter name="b">',
+    "minimax_m3": f"{P}<b>",
+    "dsml": '<｜DSML｜parameter name="b" string="true">',
+    "kimi_k3": '<|open|>argument key="b" type="string"<|sep|>',
+    "glm_45": "<arg_key>b</arg_key>\n<arg_value>",
+    "glm_47": "<arg_key>b</arg_key><arg_value>",
+}
+
+
+@pytest.mark.parametrize("name", OPENINGS)
+def test_opening_tag_of_a_parameter_inside_a_line_of_a_value_is_text(name: str) -> None:
+    """It is spoken of: the value goes on, and no parameter appears that was not written."""
+    written = [("f", {"a": f"see {OPENINGS[name]} there", "c": "2"})]
+
+    found = read_every_way(FORMATS[name].write(written))
+
+    assert calls(found) == written
+    assert raw_calls(found)[0].notes == ()
+
+
+@pytest.mark.parametrize("tag", ["<parameter=b>", "</function>\n</tool_call>"])
+@pytest.mark.parametrize("before", ["see:", "(", "see "])
+def test_qwen_tag_behind_words_in_a_value_on_lines_of_its_own_is_text(
+    before: str, tag: str
+) -> None:
+    """Qwen puts every tag at the start of a line."""
+    written = [("f", {"a": f"{before}{tag}) there", "c": "2"})]
+
+    assert calls(read_every_way(FORMATS["qwen_xml"].write(written))) == written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<function=f>\n<parameter=a>\n1\n<parameter=b>\n2\n</parameter>\n</function>",
+        "<function=f><parameter=a>1<parameter=b>2</parameter></function>",
+        '<invoke name="f"><parameter name="a">1<parameter name="b">2</parameter></invoke>',
+        f'{P}<invoke name="f">{P}<a>1{P}<b>2{P}</b>{P}</invoke>\n{P}</tool_call>',
+    ],
+)
+def test_opening_tag_at_a_line_start_or_right_behind_a_value_ends_it(text: str) -> None:
+    """There a closing tag is missing."""
+    found = read_every_way(text)
+
+    assert calls(found) == [("f", {"a": "1", "b": "2"})]
+    assert raw_calls(found)[0].notes == ("missing_close",)
+
+
+def test_m3_tags_beside_words_are_text_and_alone_they_nest() -> None:
+    """No value has both words and parts."""
+    pair = f"{P}<b>x{P}</b>"
+
+    found = read_every_way(f'{P}<invoke name="f">{P}<a>see {pair} here{P}</a>{P}</invoke>')
+    nested = read_every_way(f'{P}<invoke name="f">{P}<a>\n{pair}\n{P}</a>{P}</invoke>')
+
+    assert calls(found) == [("f", {"a": f"see {pair} here"})]
+    assert calls(nested) == [("f", {"a": '{"b": "x"}'})]
+
+
+@pytest.mark.parametrize("end", ["", f'{P}<invoke name="g">{P}</invoke>'])
+def test_m3_call_without_its_end_tag_ends_where_the_next_begins_or_the_block_ends(
+    end: str,
+) -> None:
+    """The text behind the block is not part of it."""
+    text = f'{P}<tool_call>{P}<invoke name="f">{P}<a>1{P}</a>{end}{P}</tool_call> Bye.'
+
+    found = read_every_way(text)
+
+    assert calls(found)[0] == ("f", {"a": "1"})
+    assert raw_calls(found)[0].notes == ("missing_end",)
+    assert len(calls(found)) == (2 if end else 1)
