@@ -21,7 +21,7 @@ OPENINGS = {
 
 
 @pytest.mark.parametrize("name", OPENINGS)
-def test_opening_tag_of_a_parameter_inside_a_line_of_a_value_is_text(name: str) -> None:
+def test_z27_opening_tag_of_a_parameter_inside_a_line_of_a_value_is_text(name: str) -> None:
     """It is spoken of: the value goes on, and no parameter appears that was not written."""
     written = [("f", {"a": f"see {OPENINGS[name]} there", "c": "2"})]
 
