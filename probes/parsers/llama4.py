@@ -3,15 +3,15 @@ from __future__ import annotations
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
 from probes.parsers.python_calls import read_marked_calls
+from probes.parsers.pythonic import STOPS
 
 NAME = "llama4"
 OPEN = "<|python_start|>"
-CLOSERS = ("<|python_end|>", "<|eom|>", "<|eot|>")
 
 
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<|python_start|>[f(a="x"), g()]<|python_end|>`, or JSON between the same tokens."""
-    return (yield from read_marked_calls(cursor, context, format=NAME, closers=CLOSERS))
+    return (yield from read_marked_calls(cursor, context, format=NAME, closers=STOPS))
 
 
 PARSER = Parser(NAME, (OPEN,), read_calls, anywhere=True)
