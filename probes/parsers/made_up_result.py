@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from probes.parsers.code_formats.pythonic import NOTHING
 from probes.parsers.context import ParseContext
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.pythonic import NOTHING
 
 
 def pass_made_up_result(cursor: Cursor, context: ParseContext, mark: str) -> Reading[None]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from types import MappingProxyType
 
-from probes.parsers import harmony, inkling, muse_glimmer
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
+from probes.parsers.json_formats import harmony, inkling
+from probes.parsers.tag_formats import muse_glimmer
 from probes.parsers.truncated_calls import MAX_HEAD, begins_call
 from probes.parsers.word_search import WordSearch
 

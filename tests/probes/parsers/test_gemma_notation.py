@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from probes.messages import ToolCall, ToolSpec
-from probes.parsers.gemma_notation import as_json
+from probes.parsers.code_formats.gemma_notation import as_json
 from probes.parsers.text_items import VisibleText
 from probes.text_answer import read_text_answer
 from tests.probes.parsers.read_helpers import TOOLS, calls, raw_calls, read_every_way, text_of

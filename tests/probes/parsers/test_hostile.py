@@ -11,8 +11,8 @@ import pytest
 
 from probes.parsers import PARSERS
 from probes.parsers.base import JsonText, RawCall
+from probes.parsers.code_formats.pythonic import calls_in
 from probes.parsers.context import MAX_CALLS
-from probes.parsers.pythonic import calls_in
 from probes.parsers.reader import TextReader, read_text
 from probes.parsers.text_items import VisibleText, merge_items
 from tests.extent import EXTENT
