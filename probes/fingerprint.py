@@ -24,9 +24,9 @@ from probes.pacing import Pacer
 from probes.redaction import Redactor
 from probes.strict_json import parse_json
 from probes.suite.base import Answer, Question
+from probes.suite.probe_tools import PROBE_ADD, PROBE_ECHO
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.script_steps import start_conversation
-from probes.suite.tools import PROBE_ADD, PROBE_ECHO
 from probes.target import Provider, Target
 from probes.transport import Transport
 

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing_extensions import override
 
 from probes.messages import JSON, NONE, Role
-from probes.suite.tools import PROBE_FAIL_ONCE, SAFE
+from probes.suite.probe_tools import PROBE_FAIL_ONCE, SAFE
 from simulators.faults.fault import Fault
 from simulators.faults.fault_registry import FAULTS
 from simulators.model.answers import Answer

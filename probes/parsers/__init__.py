@@ -43,7 +43,7 @@ from probes.parsers.json_formats import (
     qwen_agent,
     react,
     solar_open,
-    tool_calls,
+    tool_calls_tag,
     xlam,
 )
 from probes.parsers.tag_formats import (
@@ -99,7 +99,7 @@ PARSERS: Mapping[str, tuple[Parser, ...]] = MappingProxyType(
         "dots": (dots.PARSER,),
         "minicpm5": (minicpm5.PARSER,),
         "hermes": (hermes.PARSER,),
-        "tool_calls": (tool_calls.PARSER,),
+        "tool_calls": (tool_calls_tag.PARSER,),
         "qwen_xml": (qwen_xml.PARSER,),
         "llama_function": (llama_function.PARSER,),
         "name_arguments": (name_arguments.PARSER,),

@@ -11,6 +11,7 @@ from probes.messages import JSON, ModelCall, Reply, Role, Stop, Text, ToolResult
 from probes.outcomes import Metric, Verdict
 from probes.suite import two_turns
 from probes.suite.base import Answer, DrawnValues, Judgement, Question, Script
+from probes.suite.probe_tools import PROBE_ADD, PROBE_ECHO
 from probes.suite.question_builder import OWN_ORIGIN, QuestionBuilder
 from probes.suite.script_steps import (
     CLOSURE_KINDS,
@@ -20,7 +21,6 @@ from probes.suite.script_steps import (
     continuation_verdicts,
     start_conversation,
 )
-from probes.suite.tools import PROBE_ADD, PROBE_ECHO
 from probes.suite.two_turns import NEXT, PROMPT
 
 GREETING, GREETED = "Good morning.", "Good morning. What can I do?"

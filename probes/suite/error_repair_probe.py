@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from probes.messages import JSON, ToolCall
 from probes.outcomes import FindingKind, Metric, Verdict
 from probes.suite.base import DrawnValues, Judgement, Script
+from probes.suite.probe_tools import PROBE_FAIL_ONCE, SAFE
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.random_words import WORDS
 from probes.suite.script_steps import ScriptSession, add_call_results, start_conversation
-from probes.suite.tools import PROBE_FAIL_ONCE, SAFE
 
 MAX_TRIES = 2
 PROMPT = """\

@@ -23,10 +23,10 @@ from probes.messages import (
 )
 from probes.outcomes import FindingKind, Metric
 from probes.suite.base import Answer, DrawnValues, Question, Script
+from probes.suite.probe_tools import PROBE_ADD, PROBE_ECHO, TAGS
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.random_words import draw_phrase
 from probes.suite.script_steps import CLOSURE_KINDS, ScriptSession, start_conversation
-from probes.suite.tools import PROBE_ADD, PROBE_ECHO, TAGS
 from probes.suite.turn_judge import judge_turn
 
 GREETING = """\

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from probes.messages import Reply
 from probes.outcomes import FindingKind, Metric
 from probes.suite.base import DrawnValues, Script
+from probes.suite.probe_tools import PROBE_ADD, PROBE_ECHO
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.random_words import draw_phrase
 from probes.suite.script_steps import ScriptSession, start_conversation
-from probes.suite.tools import PROBE_ADD, PROBE_ECHO
 from probes.suite.turn_judge import judge_turn
 
 PROMPT = """\

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from probes.messages import JSON
 from probes.outcomes import FindingKind, Metric, Verdict
 from probes.suite.base import DrawnValues, Judgement, Script
+from probes.suite.probe_tools import PROBE_ADD, PROBE_ECHO, TAGS
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.random_words import draw_nonce, draw_phrase
 from probes.suite.script_steps import ScriptSession, add_call_results, start_conversation
-from probes.suite.tools import PROBE_ADD, PROBE_ECHO, TAGS
 from probes.suite.turn_judge import find_wrong_values
 
 PROMPT = """\

@@ -22,6 +22,7 @@ from probes.messages import (
 from probes.outcomes import Metric
 from probes.suite import two_turns
 from probes.suite.base import Answer, DrawnValues, Judgement, Question, Script
+from probes.suite.probe_tools import PROBE_ADD, PROBE_ECHO
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.script_steps import (
     REPLAY_KINDS,
@@ -32,7 +33,6 @@ from probes.suite.script_steps import (
     is_reasoned,
     start_conversation,
 )
-from probes.suite.tools import PROBE_ADD, PROBE_ECHO
 from probes.suite.two_turns import NEXT, PROMPT
 from probes.text_answer import read_text_answer
 

@@ -10,10 +10,7 @@ from dataclasses import dataclass
 from probes.messages import JSON, ToolSpec
 from probes.outcomes import FindingKind, Metric
 from probes.suite.base import Answer, DrawnValues, Question, Script
-from probes.suite.question_builder import QuestionBuilder
-from probes.suite.random_words import draw_nonce, draw_phrase
-from probes.suite.script_steps import ScriptSession, start_conversation
-from probes.suite.tools import (
+from probes.suite.probe_tools import (
     LEVELS,
     PROBE_ECHO,
     PROBE_NOW,
@@ -23,6 +20,9 @@ from probes.suite.tools import (
     PROBE_STORE,
     TAGS,
 )
+from probes.suite.question_builder import QuestionBuilder
+from probes.suite.random_words import draw_nonce, draw_phrase
+from probes.suite.script_steps import ScriptSession, start_conversation
 from probes.suite.turn_judge import JudgedTurn, find_wrong_values, judge_turn
 
 PROMPT = """\

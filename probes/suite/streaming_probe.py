@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from probes.messages import JSON, Stop
 from probes.outcomes import FindingKind, Metric, Verdict
 from probes.suite.base import DrawnValues, Question, Script
+from probes.suite.probe_tools import PROBE_ADD, PROBE_ECHO, TAGS
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.random_words import draw_phrase
 from probes.suite.script_steps import ScriptSession, start_conversation
-from probes.suite.tools import PROBE_ADD, PROBE_ECHO, TAGS
 from probes.suite.turn_judge import JudgedTurn, judge_turn
 
 PROMPT = """\

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 
 from probes.suite.base import DrawnValues
+from probes.suite.probe_tools import TAGS
 from probes.suite.random_words import draw_nonce, draw_phrase
-from probes.suite.tools import TAGS
 
 PROMPT = """\
 Call the tool {tool} once, with a = {a} and b = {b}. Its result holds a nonce.

@@ -18,7 +18,7 @@ from probes.messages import (
     ToolSpec,
     Turn,
 )
-from probes.suite.tools import PROBE_ECHO
+from probes.suite.probe_tools import PROBE_ECHO
 from simulators.model.answers import Answer, answer_request
 
 ADD = ToolSpec(

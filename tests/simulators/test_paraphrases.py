@@ -27,9 +27,7 @@ from probes.suite import PROBES, DrawnValues
 from probes.suite.base import rng_for
 from probes.suite.closure_probe import GREETED, GREETING
 from probes.suite.error_repair_probe import ERROR
-from probes.suite.question_builder import OWN_ORIGIN
-from probes.suite.script_steps import start_conversation
-from probes.suite.tools import (
+from probes.suite.probe_tools import (
     PROBE_ADD,
     PROBE_ECHO,
     PROBE_FAIL_ONCE,
@@ -40,6 +38,8 @@ from probes.suite.tools import (
     PROBE_STORE,
     SAFE,
 )
+from probes.suite.question_builder import OWN_ORIGIN
+from probes.suite.script_steps import start_conversation
 from probes.suite.two_turns import PROMPT
 from probes.target import Provider
 from tests.simulators.further_paraphrases import FURTHER

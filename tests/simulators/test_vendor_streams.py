@@ -13,7 +13,7 @@ from typing_extensions import override
 from probes.adapters import FORMATS
 from probes.events import Event, PartDelta, ReplyEnded
 from probes.messages import JSON, ModelCall, Reply, Role, Text, ToolResult, Turn
-from probes.suite.tools import PROBE_ECHO
+from probes.suite.probe_tools import PROBE_ECHO
 from simulators.model.answers import answer_request
 from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.request_handler import RequestHandler

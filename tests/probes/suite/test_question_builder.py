@@ -3,9 +3,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from probes.messages import REQUIRED, Role, Text, ToolResult, Turn
+from probes.suite.probe_tools import PROBE_ADD, PROBE_ECHO
 from probes.suite.question_builder import MAX_TOKENS
 from probes.suite.script_steps import start_conversation
-from probes.suite.tools import PROBE_ADD, PROBE_ECHO
 from tests.probes.suite.script_player import DEEPSEEK, OPENAI, call, calls, thought
 
 RESULT = ToolResult("c1", "{}", name="probe_add")

@@ -11,6 +11,7 @@ from probes.call_arguments import validate_arguments
 from probes.messages import JSON, Reply, Text
 from probes.outcomes import FindingKind
 from probes.suite.base import DrawnValues, Probe
+from probes.suite.probe_tools import PROBE_ORDER, PROBE_ORDER_LINE
 from probes.suite.schema_probes import (
     HOSTILE,
     HOSTILE_TEXT,
@@ -20,7 +21,6 @@ from probes.suite.schema_probes import (
     SCHEMA_UNION,
     SchemaProbe,
 )
-from probes.suite.tools import PROBE_ORDER, PROBE_ORDER_LINE
 from tests.probes.suite.script_player import (
     OPENAI,
     Played,

@@ -5,6 +5,7 @@ import pytest
 from probes.messages import Reasoning, ReasoningKind, Role, Text, ToolCall, ToolResult, Turn
 from probes.outcomes import FindingKind, Metric, Verdict
 from probes.suite.base import Answer
+from probes.suite.probe_tools import PROBE_ECHO
 from probes.suite.script_steps import (
     CLOSURE_KINDS,
     REPLAY_KINDS,
@@ -12,7 +13,6 @@ from probes.suite.script_steps import (
     continuation_verdicts,
     has_reasoned_call,
 )
-from probes.suite.tools import PROBE_ECHO
 from tests.probes.suite.script_player import OPENAI, call, calls, prose, refusal, thought
 
 USER = Turn(Role.USER, (Text("Go."),))

@@ -20,7 +20,7 @@ from probes.messages import (
     ToolCall,
 )
 from probes.outcomes import FindingKind, Metric
-from probes.suite.tools import PROBE_ADD, PROBE_ECHO
+from probes.suite.probe_tools import PROBE_ADD, PROBE_ECHO
 from probes.suite.turn_judge import JudgedTurn, find_wrong_values, judge_turn
 from tests.probes.suite.script_player import call, thought
 
