@@ -1,0 +1,37 @@
+"""Markup of a call in a text, and why it is not a call that runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+# The format of markup that no parser in `PARSERS` reads.
+UNKNOWN = "unknown"
+
+
+class MarkupReason(StrEnum):
+    """Why markup of a call is not a call that runs."""
+
+    FENCED = "fenced"  # inside a code fence, <pre> or indented code
+    QUOTED = "quoted"  # inline code, a block quote, a comment or a string
+    IN_REASONING = "in_reasoning"
+    FOLLOWED_BY_TEXT = "followed_by_text"
+    CUT_OFF = "cut_off"
+    UNREADABLE = "unreadable"  # of a known format, but its parser could not read it
+    OTHER_FORMAT = "other_format"  # of a known format that is not armed
+    UNKNOWN_FORMAT = "unknown_format"  # shaped like a call, in no format of `PARSERS`
+    UNKNOWN_TOOL = "unknown_tool"
+
+
+@dataclass(frozen=True, slots=True)
+class Markup:
+    """One place of a text that shows a call.
+
+    `format` is a name in `PARSERS` or "unknown"; `span` counts characters of the text;
+    `confidence` (0 to 1) is how sure it is that the text is meant as a call.
+    """
+
+    format: str
+    span: tuple[int, int]
+    reason: MarkupReason
+    confidence: float
