@@ -35,3 +35,15 @@ class Markup:
     span: tuple[int, int]
     reason: MarkupReason
     confidence: float
+
+
+# The confidence that markup is meant as a call. Whether a tool's name means the tool is the same
+# question for all: the name must be declared and stand where the markup has its name.
+TOKENS = 0.95  # tokens or tags of a known format around a declared tool
+ENVELOPE = 0.85  # no known format, but tags, tokens, keys or labels that no sentence contains
+CODE = 0.75  # written as code or as a command, with arguments, on a line of its own
+SHOWN = 0.6  # any of these in a code block, or tokens and envelopes in the reasoning
+WITHOUT_TOOL = 0.6  # the complete markup of a known format, and no declared tool in it
+MENTIONED = 0.3  # in the middle of a sentence, quoted, planned, or only a tag without a body
+# From here on text shows a call; below it speaks of one.
+SHOWS_CALL = 0.5
