@@ -37,6 +37,7 @@ _CALL_FAULTS = (
     ("empty", Kind.NO_CALL, "empty"),
     ("reasoning-only", Kind.REASONING_ONLY, ""),
     ("leak-hermes", Kind.LEAKED_CALL, ""),
+    ("leak-unknown-tags", Kind.LEAKED_CALL, "an unknown format"),
     ("invalid-json", Kind.INVALID_JSON, ""),
     ("truncated", Kind.TRUNCATED_CALL, ""),
     ("unknown-tool", Kind.UNKNOWN_TOOL, ""),
@@ -45,6 +46,8 @@ _CALL_FAULTS = (
 
 _PROBE_CASES = (
     Case("format", "leak-and-call", Kind.LEAKED_CALL),
+    Case("format", "leak-unknown-json", Kind.LEAKED_CALL, "an unknown format"),
+    Case("format", "leak-unknown-code", Kind.LEAKED_CALL, "an unknown format"),
     Case("format", "wrong-enum", Kind.SCHEMA_MISMATCH),
     Case("format", "other-values", Kind.WRONG_VALUE),
     Case("format", "twice", Kind.EXTRA_CALL),

@@ -64,10 +64,10 @@ class StreamingProbe:
 
 
 def _claims_calls(turn: JudgedTurn) -> bool:
-    """Whether a turn has calls, complete or broken, or its stop reason says so."""
+    """Whether a turn has calls, on the wire or as text, or its stop reason says so."""
     ends_in_call = turn.reply.stop in (Stop.TOOL_CALLS, Stop.MALFORMED_CALL)
     ends_in_call = ends_in_call or turn.reply.stop_raw in ("tool_calls", "tool_use")
-    return bool(turn.calls or turn.reply.broken or ends_in_call)
+    return ends_in_call or not turn.is_prose
 
 
 def _prompt(drawn: DrawnValues) -> str:

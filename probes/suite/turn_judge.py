@@ -19,8 +19,12 @@ from probes.messages import (
     ToolSpec,
 )
 from probes.outcomes import Finding, FindingKind, Metric, Verdict
+from probes.parsers.diagnosis import find_shown_call
+from probes.parsers.markup import UNKNOWN
 from probes.text_answer import TextAnswer, read_text_answer
 
+# Characters of leaked markup that a finding quotes.
+MAX_EXCERPT = 60
 # Kinds of broken calls that could be parsed but violate their tool's schema.
 _SCHEMA_BREAKAGES = (Breakage.SCHEMA_MISMATCH, Breakage.UNKNOWN_TOOL)
 
@@ -68,6 +72,8 @@ def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
     # A call that is in the text as well was still read from the wire.
     unread, stray = broken, leaked[:1]
     if not reply.calls and not reply.broken:
+        # Nothing but the diagnosis tells a call in an unknown format from an answer in prose.
+        leaked = leaked or _shown_call_findings(reply, tools)
         unread, stray = (leaked[0] if leaked else _no_call_finding(reply),), ()
     calls = reply.calls or text_answer.calls
     unfit = _schema_findings(calls, tools)
@@ -159,6 +165,24 @@ def _leak_findings(text_answer: TextAnswer) -> tuple[Finding, ...]:
         )
         for call in leaked
     )
+
+
+def _shown_call_findings(reply: Reply, tools: Sequence[ToolSpec]) -> tuple[Finding, ...]:
+    """A call that the text or the reasoning shows and that cannot be read from it."""
+    for text, is_reasoning in ((reply.text, False), (reply.reasoning, True)):
+        shown = find_shown_call(text or "", tools, is_reasoning=is_reasoning)
+        if text and shown:
+            start, end = shown.span
+            format = "an unknown" if shown.format == UNKNOWN else f"the {shown.format}"
+            excerpt = " ".join(text[start : min(end, start + 2 * MAX_EXCERPT)].split())
+            message = f"The call leaked into the text, in {format} format: {_quote(excerpt)}."
+            return (Finding(FindingKind.LEAKED_CALL, message, "$.text"),)
+    return ()
+
+
+def _quote(excerpt: str) -> str:
+    # repr escapes whatever a terminal or a page might act upon.
+    return repr(excerpt if len(excerpt) <= MAX_EXCERPT else f"{excerpt[:MAX_EXCERPT]}…")
 
 
 def _parser(text_answer: TextAnswer) -> str:

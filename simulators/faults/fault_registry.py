@@ -15,12 +15,13 @@ from simulators.faults.refusals import (
     request_refusals,
 )
 from simulators.faults.streams import chat_streams, other_streams
-from simulators.faults.text import leaks, prose_answers
+from simulators.faults.text import leaks, prose_answers, unknown_leaks
 from simulators.faults.transport import delivery
 
 # In the order of the table.
 FAMILIES = (
     leaks,
+    unknown_leaks,
     prose_answers,
     wrong_arguments,
     call_behaviour,

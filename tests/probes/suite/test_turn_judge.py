@@ -112,6 +112,52 @@ def test_a_leaked_call_is_read_and_counted_as_leaked(part: Part) -> None:
     assert parsed == ["hermes"]
 
 
+TAGS = "<probe_echo><message>amber 4711</message><tag>beta</tag></probe_echo>"
+
+
+@pytest.mark.parametrize(
+    ("part", "says"),
+    [
+        (Text(TAGS), "in an unknown format: '<probe_echo><message>amber 4711"),
+        (Text(f"I will do it.\n{TAGS}\nDone."), "in an unknown format"),
+        (thought(f"I should call it. {TAGS}"), "in an unknown format"),
+        (Text(f"Sure!\n```\n{HERMES}\n```"), "in the hermes format"),
+        (Text(f"probe_echo {json.dumps(ECHO)}\nI am waiting."), "in an unknown format"),
+    ],
+)
+def test_a_call_that_cannot_be_read_is_a_leak_and_not_prose(part: Part, says: str) -> None:
+    """The diagnosis of the text decides where no call was read from it; none is used."""
+    turn = judge(part)
+
+    (finding,) = turn.faults
+    assert finding.kind is FindingKind.LEAKED_CALL
+    assert says in finding.message
+    assert (turn.calls, turn.format, turn.is_prose) == ((), None, False)
+    assert trials(turn) == {
+        "parse_success": [False],
+        "leak": [False],
+        "reasoning_only": [isinstance(part, Text)],
+    }
+
+
+def test_the_excerpt_of_a_leak_is_short_and_escaped() -> None:
+    """Nothing that a terminal or a page acts upon gets into a finding."""
+    hostile = "\x1b[31m\u202e" + "x" * 500
+    turn = judge(Text(f"<probe_echo><message>{hostile}</message></probe_echo>"))
+
+    (finding,) = turn.faults
+    assert finding.message.isprintable()
+    assert "\\x1b[31m\\u202e" in finding.message
+    assert len(finding.message) < 160
+
+
+def test_a_plan_in_the_reasoning_is_no_leak() -> None:
+    """A model that thinks in code and then says nothing has only reasoned."""
+    turn = judge(thought('Maybe:\nprobe_echo(message="amber", tag="beta")'))
+
+    assert [finding.kind for finding in turn.faults] == [FindingKind.REASONING_ONLY]
+
+
 def test_two_leaked_calls_are_one_finding() -> None:
     """Both calls are read."""
     turn = judge(Text(HERMES + "\n" + HERMES.replace("amber", "basil")))
