@@ -44,7 +44,8 @@ class RawCall:
 
     `closed` False: the text ended inside it. `open_value` True: it ended inside a value, so the
     call can never be trusted. `notes` are leniencies the parser needed ("unterminated", ...).
-    `fault` says what is wrong around the arguments, so that the call cannot be read whole.
+    `fault` says what is wrong around the arguments, so that the call cannot be read whole. `span`
+    is the call's place in the text, in characters.
     """
 
     name: str
@@ -57,3 +58,4 @@ class RawCall:
     location: Location = Location.CONTENT
     notes: tuple[str, ...] = field(default=())
     fault: str = ""
+    span: tuple[int, int] = field(default=(0, 0), compare=False)

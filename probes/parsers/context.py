@@ -23,10 +23,13 @@ _NAME = re.compile(r"[^\W\d][\w.:/-]{0,255}")
 class ParseContext:
     """What all parsers of one text share: the tools, the way out, and the bounds."""
 
-    def __init__(self, tools: Sequence[ToolSpec], out: Output, *, truncated: bool) -> None:
+    def __init__(
+        self, tools: Sequence[ToolSpec], out: Output, *, truncated: bool, single: bool
+    ) -> None:
         self.tools = tuple(tools)
         self.out = out
         self.truncated = truncated
+        self.single = single  # one format was chosen, so what it reads is what the model writes
         self.calls = 0
         # Whether a call that is quoted inside a value is looked for. Given up, for the rest of the
         # text, where such a call never ended: then the text is read again without.
@@ -74,33 +77,37 @@ class ParseContext:
             notes += ("call_limit",)
         # Behind parameters written one by one more may have been to come.
         incomplete = self.truncated or isinstance(call.arguments, Parameters)
-        whole = replace(
-            call,
-            raw=call.raw or cursor.since_mark(),
-            location=self.out.location,
-            open_value=call.open_value or (incomplete and not call.closed),
-            notes=notes,
-        )
-        cursor.mark()
-        self.out.call(whole)
+        open_value = call.open_value or (incomplete and not call.closed)
+        self._emit(cursor, replace(call, open_value=open_value, notes=notes))
         return True
 
     def emit_cut_off(self, cursor: Cursor, format: str) -> None:
         """Hand out a call of which only the opening arrived."""
-        call = RawCall("", Parameters(()), format, "", closed=False, open_value=True)
         if not self.full:
             self.calls += 1
-            self.out.call(replace(call, raw=cursor.since_mark(), location=self.out.location))
+            call = RawCall("", Parameters(()), format, "", closed=False, open_value=True)
+            self._emit(cursor, call)
 
     def emit_empty(self, cursor: Cursor, format: str) -> bool:
         """Hand out markup of a call with nothing in it. False: it may be prose."""
         if self.full or self.reasoning or self.glued:
             return False
         self.calls += 1
-        raw, location = cursor.since_mark(), self.out.location
-        cursor.mark()
-        self.out.call(RawCall("", Parameters(()), format, raw, location=location, fault=EMPTY))
+        self._emit(cursor, RawCall("", Parameters(()), format, "", fault=EMPTY))
         return True
+
+    def _emit(self, cursor: Cursor, call: RawCall) -> None:
+        source = cursor.since_mark()
+        end = cursor.offset
+        cursor.mark()
+        self.out.call(
+            replace(
+                call,
+                raw=call.raw or source,
+                location=self.out.location,
+                span=(end - len(source), end),
+            )
+        )
 
     def pass_markup(self, cursor: Cursor) -> None:
         """Leave out what was passed since the mark: it is neither text nor part of a call."""
@@ -144,3 +151,4 @@ class Parser:
     anywhere: bool = False  # no prose contains the openers; others count at a line's start only
     auto: bool = True  # tried where no format is asked for
     whole: bool = False  # the visible text must be nothing but calls; openers are its beginnings
+    text_follows: bool = False  # models of this format write text behind their calls

@@ -90,6 +90,9 @@ class Cursor:
         self._mark = 0
         self._record: list[str] = []
         self._base = 0
+        self._kept: list[str] | None = None  # what was passed and left the buffer, since `keep`
+        self._kept_from = 0
+        self._kept_at = 0
 
     @property
     def offset(self) -> int:
@@ -99,6 +102,9 @@ class Cursor:
     def push(self, text: str) -> None:
         if self._mark < self._at:
             self._record.append(self._text[self._mark : self._at])
+        if self._kept is not None:
+            self._kept.append(self._text[self._kept_at : self._at])
+            self._kept_at = 0
         self._base += self._at
         self._text = self._text[self._at :] + text
         self._at = self._mark = 0
@@ -119,7 +125,26 @@ class Cursor:
             self._text = before + self._text[self._mark :]
             self._mark = 0
             self._record.clear()
+            if self._kept is not None:
+                self._kept = ["".join(self._kept)[: self._base - self._kept_from]]
+                self._kept_at = 0
         self._at = self._mark
+
+    def keep(self) -> None:
+        """From here on all text can be read again by `kept`, whatever is marked meanwhile."""
+        if self._kept is None:
+            self._kept = []
+            self._kept_from = self.offset
+            self._kept_at = self._at
+
+    def kept(self, start: int, end: int) -> str:
+        """The text between two offsets that were passed since `keep`."""
+        text = "".join((*(self._kept or ()), self._text[self._kept_at : self._at]))
+        return text[start - self._kept_from : end - self._kept_from]
+
+    def forget(self) -> None:
+        """Undo `keep`."""
+        self._kept = None
 
     def take(self, size: int) -> str:
         """Pass characters that are known to be there."""

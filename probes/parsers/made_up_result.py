@@ -10,11 +10,14 @@ from probes.parsers.cursor import Cursor, Reading
 def pass_made_up_result(cursor: Cursor, context: ParseContext, mark: str) -> Reading[None]:
     """Where the mark of a result stands, pass all that follows as text.
 
-    What the model did next it did because of a result that no tool gave.
+    What the model did next it did because of a result that no tool gave. Where the format was
+    chosen, the call itself runs; otherwise it may be a transcript that is quoted.
     """
     gap = yield from cursor.gap()
     if context.reasoning or not (yield from cursor.starts_with(mark, ahead=gap)):
         return
+    if context.single:
+        context.out.settle()
     cursor.mark()
     yield from cursor.search(NOTHING, context.out.prose)
     cursor.mark()

@@ -7,6 +7,8 @@ from enum import StrEnum
 
 # The format of markup that no parser in `PARSERS` reads.
 UNKNOWN = "unknown"
+# The confidence of markup that a parser read as a call.
+CERTAIN = 1.0
 
 
 class MarkupReason(StrEnum):

@@ -10,8 +10,10 @@ from probes.parsers import PARSERS
 from probes.parsers.base import RawCall
 from probes.parsers.context import ParseContext
 from probes.parsers.cursor import Cursor
+from probes.parsers.markup import Markup
 from probes.parsers.output import Output
-from probes.parsers.scanner import CLOSERS, ENDS, THINK, TICK, WRAPPERS, Formats, Scanner
+from probes.parsers.quoting import QUOTE_WORDS, TICK
+from probes.parsers.scanner import CLOSERS, ENDS, STOPS, THINK, WRAPPERS, Formats, Scanner
 from probes.parsers.text_items import ReasoningText, TextItem, VisibleText, merge_items
 from probes.parsers.word_search import WordSearch
 
@@ -40,14 +42,24 @@ class TextReader:
         formats, words = _vocabulary(format)
         opening = _open_end(prefill, words) if prefill else ""
         thought = bool(prefill) and not opening and any(tag in prefill for tag in CLOSERS)
-        self._out = Output(lone_close=lone_close and not thought, skipped=len(opening))
-        self._out.thought = thought
         self._cursor = Cursor()
-        context = ParseContext(tools, self._out, truncated=truncated)
+        self._out = Output(
+            self._cursor,
+            lone_close=lone_close and not thought,
+            text_follows=formats.single and formats.text_follows,
+            prefilled=len(opening),
+        )
+        self._out.thought = thought
+        context = ParseContext(tools, self._out, truncated=truncated, single=formats.single)
         self._scan = Scanner(self._cursor, context, formats, words).scan()
         self._closed = False
         if opening:
             self._cursor.push(opening)
+
+    @property
+    def withheld(self) -> Sequence[Markup]:
+        """The calls that were read and do not run, because of the place they have in the text."""
+        return self._out.withheld
 
     def feed(self, text: str) -> list[TextItem]:
         """What this piece, with those before it, settles."""
@@ -80,6 +92,10 @@ def read_text(
     return merge_items([*reader.feed(text), *reader.close()])
 
 
+# Say nothing about the text behind a prefill.
+_NEUTRAL = frozenset({*QUOTE_WORDS, *STOPS})
+
+
 @lru_cache(maxsize=64)
 def _vocabulary(format: str) -> tuple[Formats, WordSearch]:
     groups = PARSERS.values() if format == "auto" else (PARSERS[format],)
@@ -88,13 +104,15 @@ def _vocabulary(format: str) -> tuple[Formats, WordSearch]:
     )
     openers = (opener for parser in parsers if not parser.whole for opener in parser.openers)
     words = {opener for opener in openers if opener[0] != TICK}
-    return Formats(parsers), WordSearch({*words, *THINK, *CLOSERS, *WRAPPERS, *ENDS, TICK})
+    return Formats(parsers), WordSearch(
+        {*words, *THINK, *CLOSERS, *WRAPPERS, *ENDS, *STOPS, *QUOTE_WORDS}
+    )
 
 
 def _open_end(prefill: str, words: WordSearch) -> str:
     # The part of a prefill that is still open: from its last think tag, if that is an opening one,
     # or from its last opening of a call. Anything else says nothing about the text that follows.
-    matches = [matches for matches in words.pattern.finditer(prefill) if matches.group() != TICK]
+    matches = [match for match in words.pattern.finditer(prefill) if match.group() not in _NEUTRAL]
     if not matches:
         return ""
     last = matches[-1]

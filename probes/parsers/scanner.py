@@ -1,8 +1,10 @@
 """The one walk through a text: prose, think tags, and the places where a call may begin.
 
-What may begin a call counts at the start of a line, of the text, or behind a think tag or another
-call; words that no prose contains count anywhere. In a code fence or between backticks nothing
-counts. A parser that does not recognise what follows gives it back, and it is prose.
+A call may begin at the start of a line, of the text, or behind a think tag or another call; a tag
+also behind a sentence or a colon, if the call is whole; words that no prose contains anywhere. In
+code, comments and quotations (`quoting.py`) nothing counts. A parser that does not recognise what
+follows gives it back, and it is prose. Whether a call that was read runs depends on what follows
+it (`output.py`).
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from types import MappingProxyType
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
 from probes.parsers.json_formats import harmony, inkling
+from probes.parsers.quoting import QUOTE_WORDS, TICK, TILDES, Quoting
 from probes.parsers.tag_formats import muse_glimmer
 from probes.parsers.truncated_calls import MAX_HEAD, begins_call
 from probes.parsers.word_search import WordSearch
@@ -58,11 +61,35 @@ WRAPPERS = frozenset(
 )
 CLOSERS = frozenset({*THINK.values(), LONE_CLOSER})
 _TAGS = frozenset({*THINK, *CLOSERS, *WRAPPERS, *ENDS})
-TICK = "`"
-# GLM 4.7, Hunyuan 3, Jamba and Nemotron put no line break before their calls. Prose has a blank
-# behind a sentence; so what is glued to one, is whole, and has a declared name is a call.
-_GLUED = frozenset({"<tool_call>", "<tool_calls>", "<TOOLCALL>"})
-_SENTENCE_ENDS = frozenset(".!?…。！？")
+# Tokens and closing tags that an engine leaves behind a call; elsewhere they are text.
+STOPS = frozenset(
+    {
+        "<|im_end|>",
+        "<|eot_id|>",
+        "<|eom_id|>",
+        "<|end_of_text|>",
+        "<|endoftext|>",
+        "<|end_of_turn|>",
+        "<|END_OF_TURN_TOKEN|>",
+        "<|observation|>",
+        "<end_of_turn>",
+        "<turn|>",
+        "<eos>",
+        "</s>",
+        "<｜end▁of▁sentence｜>",
+        "[e~[",
+        "</tool_call>",
+        "</tool_calls>",
+        "</function_calls>",
+        "</function_call>",
+        "</minimax:tool_call>",
+        "</seed:tool_call>",
+        "</TOOLCALL>",
+        "</function>",
+        "</invoke>",
+        "</answer>",
+    }
+)
 # Tags around calls whose own tags count at the start of a line.
 _CALL_WRAPPERS = frozenset(
     {"<tool_call>", "<minimax:tool_call>", "<function_calls>", "<tool_calls>"}
@@ -75,6 +102,8 @@ class Formats:
 
     def __init__(self, parsers: Iterable[Parser]) -> None:
         every = tuple(parsers)
+        self.single = len({parser.name for parser in every}) == 1
+        self.text_follows = any(parser.text_follows for parser in every)
         self.inner = tuple(parser for parser in every if not parser.whole)
         self.whole = tuple(parser for parser in every if parser.whole)
         # Code blocks that are calls. The search finds them by their first backtick.
@@ -97,7 +126,7 @@ class Scanner:
         self._out = context.out
         self._formats = formats
         self._words = words
-        self._lines = _Lines()
+        self._quoting = Quoting()
         self._closer = ""
         self._tried = False
 
@@ -111,31 +140,53 @@ class Scanner:
                 self._out.end()
                 return
             word = match.group()
-            if word == TICK:
-                yield from self._ticks()
+            if word in QUOTE_WORDS:
+                yield from self._quote(word)
+            elif word in STOPS:
+                self._stop(word)
             elif word in _TAGS:
                 self._tag(word)
             else:
                 yield from self._call(word)
 
     def _prose(self, text: str) -> None:
-        self._lines.pass_text(text)
+        self._quoting.pass_text(text)
         self._out.prose(text)
+
+    def _quote(self, word: str) -> Reading[None]:
+        if word == TICK:
+            yield from self._ticks()
+        elif word == TILDES:
+            tildes = yield from self._cursor.run(TILDES[0])
+            self._quoting.pass_tildes(len(tildes), line_ends=(yield from self._line_ends()))
+            self._out.prose(tildes)
+        else:
+            self._quoting.pass_html(word)
+            self._out.prose(self._cursor.take(len(word)))
 
     def _ticks(self) -> Reading[None]:
         fence = yield from self._cursor.starts_with(*self._formats.fences)
         if fence and (yield from self._found_calls(fence)):
             return
         ticks = yield from self._cursor.run(TICK)
-        ending = (yield from self._cursor.peek(1)) in ("", "\n", "\r", " ")
-        self._lines.pass_ticks(len(ticks), ending=ending)
+        self._quoting.pass_ticks(len(ticks), line_ends=(yield from self._line_ends()))
         self._out.prose(ticks)
+
+    def _line_ends(self) -> Reading[bool]:
+        return (yield from self._cursor.peek(1)) in ("", "\n", "\r", " ")
+
+    def _stop(self, word: str) -> None:
+        if self._out.blank and self._context.calls:
+            self._cursor.take(len(word))
+            self._out.skip_markup(len(word))
+        else:
+            self._prose(self._cursor.take(len(word)))
 
     def _tag(self, word: str) -> None:
         if self._markup(word):
             self._cursor.take(len(word))
             self._out.skip_markup(len(word))
-            self._lines = _Lines()
+            self._quoting = Quoting()
             self._tried = False
         else:
             self._prose(self._cursor.take(len(word)))
@@ -146,7 +197,7 @@ class Scanner:
             if word == self._closer:
                 self._out.close_reasoning()
             return word == self._closer
-        if self._lines.quoted:
+        if self._quoting.quoted:
             return False
         if word in THINK and self._out.blank:
             self._closer = THINK[word]
@@ -165,17 +216,24 @@ class Scanner:
     def _found_calls(self, word: str) -> Reading[bool]:
         """Whether a parser reads what begins here; then it was passed."""
         calls = self._context.calls
-        glued = word in _GLUED and self._lines.ends_sentence
-        glued = glued or (not self._lines.blank and (yield from self._wraps_next_line(word)))
-        parsers = self._parsers_of(word, anyhow=glued or self._lines.blank)
+        glued = word[0] == "<" and self._in_place
+        glued = glued or (not self._quoting.blank and (yield from self._wraps_next_line(word)))
+        parsers = self._parsers_of(word, anyhow=glued or self._quoting.blank)
         self._context.glued = glued
         for parser in parsers:
             done = yield from self._attempt(parser, word)
             if done:
                 if self._context.calls > calls or self._out.blank:
-                    self._lines = _Lines()
+                    self._quoting = Quoting()
                 return True
         return bool(parsers) and (yield from self._cut_off(word, parsers[0]))
+
+    @property
+    def _in_place(self) -> bool:
+        """Whether a call may begin here, in the middle of a line."""
+        if self._quoting.blank or self._quoting.between_quotes:
+            return False
+        return self._formats.single or self._quoting.introduced
 
     def _wraps_next_line(self, word: str) -> Reading[bool]:
         """Whether behind a wrapper's tag the next line begins a call, which counts by itself."""
@@ -188,7 +246,7 @@ class Scanner:
         return bool((yield from self._cursor.starts_with(*_INNER_TAGS, ahead=len(ahead))))
 
     def _parsers_of(self, word: str, *, anyhow: bool) -> list[Parser]:
-        if self._context.full or self._lines.quoted:
+        if self._context.full or self._quoting.quoted or self._quoting.between_quotes:
             return []
         wanted = (parser for parser in self._formats.inner if word in parser.openers)
         return [parser for parser in wanted if anyhow or parser.anywhere]
@@ -224,9 +282,13 @@ class Scanner:
         cursor, context = self._cursor, self._context
         calls = context.calls
         cursor.mark()
-        start = cursor.offset
+        cursor.keep()
+        start = self._out.attempt = cursor.offset
         cursor.take(len(opener))
-        if (yield from parser.read(cursor, context, opener)):
+        success = yield from parser.read(cursor, context, opener)
+        if not self._out.holds_calls:
+            cursor.forget()
+        if success:
             rest = cursor.since_mark()
             self._out.skip_markup(len(rest))
             cursor.mark()
@@ -241,43 +303,3 @@ class Scanner:
             return True
         cursor.rewind()
         return context.calls > calls
-
-
-class _Lines:
-    """Where in its line, and in which code fence, the text stands."""
-
-    def __init__(self) -> None:
-        self.blank = True
-        self._fence = 0
-        self._odd = False
-        self._last = ""
-
-    @property
-    def ends_sentence(self) -> bool:
-        return self._last in _SENTENCE_ENDS
-
-    @property
-    def quoted(self) -> bool:
-        return self._fence > 0 or self._odd
-
-    def pass_text(self, text: str) -> None:
-        self._last = text[-1:]
-        newline = text.rfind("\n")
-        if newline >= 0:
-            self.blank = True
-            self._odd = False
-        if self.blank:
-            self.blank = not text[newline + 1 :].strip()
-
-    def pass_ticks(self, size: int, *, ending: bool) -> None:
-        # A fence is opened by three or more ticks at the start of a line and closed by as many
-        # with nothing behind them.
-        if self._fence:
-            if self.blank and size >= self._fence and ending:
-                self._fence = 0
-        elif self.blank and size >= 3:
-            self._fence = size
-        else:
-            self._odd = not self._odd
-        self.blank = False
-        self._last = TICK

@@ -14,4 +14,4 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
     return (yield from read_marked_calls(cursor, context, format=NAME, closers=CLOSERS))
 
 
-PARSER = Parser(NAME, (OPEN,), read_calls, anywhere=True)
+PARSER = Parser(NAME, (OPEN,), read_calls, anywhere=True, text_follows=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from probes.messages import ToolSpec
 from probes.parsers.base import JsonText, RawCall
+from probes.parsers.markup import MarkupReason
 from probes.parsers.reader import TextReader, read_text
 from probes.parsers.text_items import ReasoningText, TextItem, VisibleText, merge_items
 
@@ -28,6 +29,14 @@ def read_every_way(text: str, tools: Sequence[ToolSpec] = TOOLS, **options: Any)
     for cut in range(1, len(text)):
         assert fed([text[:cut], text[cut:]], tools, **options) == whole, (text[:cut], text[cut:])
     return whole
+
+
+def withheld(text: str, **options: Any) -> list[tuple[str, MarkupReason]]:
+    """Formats and reasons of the calls that were read and do not run."""
+    reader = TextReader(TOOLS, **options)
+    reader.feed(text)
+    reader.close()
+    return [(markup.format, markup.reason) for markup in reader.withheld]
 
 
 def calls(found: Sequence[TextItem]) -> list[tuple[str, Any]]:

@@ -58,12 +58,9 @@ def test_hermes_hands_on_broken_json_as_it_stands(
 
 def test_hermes_string_with_its_closing_tag_is_whole() -> None:
     """A closing tag inside a JSON string is text."""
-    text = '<tool_call>{"name": "f", "arguments": {"a": "</tool_call> x"}}</tool_call> bye'
+    text = '<tool_call>{"name": "f", "arguments": {"a": "</tool_call> x"}}</tool_call>'
 
-    found = read_every_way(text)
-
-    assert calls(found) == [("f", {"a": "</tool_call> x"})]
-    assert text_of(found) == " bye"
+    assert calls(read_every_way(text)) == [("f", {"a": "</tool_call> x"})]
 
 
 def test_qwen_value_loses_exactly_one_line_break_on_each_side() -> None:
@@ -118,11 +115,11 @@ def test_qwen_function_tag_spoken_of_in_a_value_does_not_swallow_the_next_call()
 def test_qwen_missing_function_end_is_tolerated() -> None:
     """The outer tag ends the call too."""
     found = read_every_way(
-        "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</tool_call>\nok"
+        "<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</tool_call>\n"
     )
 
     assert calls(found) == [("f", {"a": "1"})]
-    assert text_of(found) == "\nok"
+    assert text_of(found) == ""
 
 
 @pytest.mark.parametrize("name", ['"f"', "'f'", "f"])

@@ -6,6 +6,7 @@ import pytest
 
 from probes.messages import Location
 from probes.parsers import JSON_BODIES
+from probes.parsers.markup import MarkupReason
 from probes.parsers.text_items import ReasoningText, VisibleText
 from tests.probes.parsers.read_helpers import (
     calls,
@@ -13,6 +14,7 @@ from tests.probes.parsers.read_helpers import (
     read_every_way,
     reasoning_of,
     text_of,
+    withheld,
 )
 from tests.probes.parsers.writers import FORMATS, Format
 
@@ -94,18 +96,28 @@ def test_hostile_value_is_carried_intact(format: Format, value: str) -> None:
 
 
 @around
-def test_text_before_and_after_is_kept_verbatim(format: Format) -> None:
-    """Visible text around calls stays, in order, to the last blank."""
+def test_text_before_a_call_is_kept_verbatim(format: Format) -> None:
+    """Visible text stays, to the last blank."""
     call = format.write([("f", {"a": "1"})])
 
-    found = read_every_way(f"Let me look. \n\n{call}\n\n Done.\n")
+    found = read_every_way(f"Let me look. \n\n{call}\n")
 
-    if format.name == "llama_json":
-        assert text_of(found).startswith("Let me look. \n\n")
-    else:
-        assert found[0] == VisibleText("Let me look. \n\n")
-        assert found[-1] == VisibleText("\n\n Done.\n")
+    assert found[0] == VisibleText("Let me look. \n\n")
     assert calls(found) == [("f", {"a": "1"})]
+    assert text_of(found) == "Let me look. \n\n"
+
+
+@around
+@pytest.mark.parametrize("armed", ["auto", "own"])
+def test_call_between_words_is_quoted_and_stays_in_the_text(format: Format, armed: str) -> None:
+    """Nothing of it runs, nothing of the text is lost, and the reader says why."""
+    text = f"Write it so. \n\n{format.write([('f', {'a': '1'})])}\n\n Done.\n"
+    name = "auto" if armed == "auto" else format.name
+
+    assert text_of(read_every_way(text, format=name)) == text
+    assert raw_calls(read_every_way(text, format=name)) == []
+    if format.name != "llama_json":
+        assert withheld(text, format=name) == [(format.name, MarkupReason.FOLLOWED_BY_TEXT)]
 
 
 @every_format
@@ -128,14 +140,40 @@ def test_call_behind_reasoning_is_found(format: Format) -> None:
 
 
 @around
-def test_call_inside_reasoning_is_marked(format: Format) -> None:
-    """A call in reasoning says so, and the reasoning goes on behind it."""
-    found = read_every_way(f"<think>so\n{format.write([('f', {'a': '1'})])}\nwell</think>Hi")
+def test_call_in_reasoning_that_goes_on_is_reasoning(format: Format) -> None:
+    """The model considered it; it did not make it."""
+    call = format.write([("f", {"a": "1"})])
+    text = f"<think>so\n{call}\nwell</think>Hi"
+
+    found = read_every_way(text)
+
+    assert raw_calls(found) == []
+    assert reasoning_of(found) == f"so\n{call}\nwell"
+    assert text_of(found) == "Hi"
+    if format.name != "llama_json":
+        assert withheld(text) == [(format.name, MarkupReason.IN_REASONING)]
+
+
+@around
+@pytest.mark.parametrize("end", ["", "\n", "</think>", "\n</think>\n"])
+def test_call_that_ends_the_reasoning_and_the_turn_is_marked(format: Format, end: str) -> None:
+    """It can run, and says where it was found."""
+    found = read_every_way(f"<think>so\n{format.write([('f', {'a': '1'})])}{end}")
 
     assert [call.location for call in raw_calls(found)] == [Location.REASONING]
     assert calls(found) == [("f", {"a": "1"})]
-    assert reasoning_of(found) == "so\n\nwell"
-    assert text_of(found) == "Hi"
+    assert reasoning_of(found).strip() == "so"
+    assert text_of(found) == ""
+
+
+@around
+def test_draft_of_a_call_in_reasoning_does_not_run_beside_the_call(format: Format) -> None:
+    """A call that the visible part makes is made once."""
+    call = format.write([("f", {"a": "1"})])
+
+    found = read_every_way(f"<think>so\n{call}\n</think>\n{call}")
+
+    assert [item.location for item in raw_calls(found)] == [Location.CONTENT]
 
 
 @closed_by_tag

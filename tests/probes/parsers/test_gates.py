@@ -9,16 +9,19 @@ from probes.parsers.text_items import VisibleText
 from tests.probes.parsers.read_helpers import calls, raw_calls, read_every_way, text_of
 
 
-@pytest.mark.parametrize("text", ["I look.", "Gut!", "好的。"])
+@pytest.mark.parametrize(
+    "text", ["I look.", "Gut!", "好的。", "Right: ", "I look. ", "看：", "🙂 "]
+)
 @pytest.mark.parametrize(
     "call",
     [
         "<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>",
         '<tool_call>{"name": "f", "arguments": {"a": "1"}}</tool_call>',
+        "<function=f><parameter=a>1</parameter></function>",
     ],
 )
-def test_whole_call_glued_to_a_sentence_is_a_call(text: str, call: str) -> None:
-    """GLM 4.7 puts no line break before it, and prose would put a blank."""
+def test_whole_call_behind_a_sentence_or_a_colon_is_a_call(text: str, call: str) -> None:
+    """Not every model puts a line break before it."""
     found = read_every_way(text + call)
 
     assert (text_of(found), calls(found)) == (text, [("f", {"a": "1"})])
@@ -29,13 +32,14 @@ def test_whole_call_glued_to_a_sentence_is_a_call(text: str, call: str) -> None:
     [
         "It ends.<tool_call>unheard_of<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>",
         "It ends.<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value>",
-        'It ends. <tool_call>{"name": "f", "arguments": {}}</tool_call>',
-        'Say:<tool_call>{"name": "f", "arguments": {}}</tool_call>',
-        "It ends.<function=f></function>",
+        'I say <tool_call>{"name": "f", "arguments": {}}</tool_call>',
+        'I say "<tool_call>{"name": "f", "arguments": {}}</tool_call>',
+        '- <tool_call>{"name": "f", "arguments": {}}</tool_call>',
+        'It ends.<tool_call>{"name": "f", "arguments": {}}</tool_call>, as I said.',
     ],
 )
 def test_anything_less_in_the_middle_of_a_line_is_prose(text: str) -> None:
-    """Not declared, not whole, not glued to a sentence, or not that tag."""
+    """Not declared, not whole, not behind a sentence, or followed by words."""
     assert read_every_way(text) == [VisibleText(text)]
 
 
@@ -135,10 +139,14 @@ def test_plain_words_that_only_resemble_a_call_are_prose(text: str) -> None:
 
 
 def test_call_behind_a_made_up_result_does_not_count() -> None:
-    """No tool gave the result that it rests on. In reasoning nothing runs, and all is read."""
+    """No tool gave the result that it follows from. Where the format was not chosen, nothing does:
+    the text may be a transcript that is quoted.
+    """
     call = 'Action: f\nAction Input: {"a": "1"}\n'
     text = f"{call}Observation: 2\n{call}"
 
-    assert calls(read_every_way(text)) == [("f", {"a": "1"})]
-    assert text_of(read_every_way(text)) == f"\nObservation: 2\n{call}"
-    assert len(raw_calls(read_every_way(f"<think>{text}</think>Hi"))) == 2
+    chosen = read_every_way(text, format="react")
+
+    assert calls(chosen) == [("f", {"a": "1"})]
+    assert text_of(chosen) == f"\nObservation: 2\n{call}"
+    assert raw_calls(read_every_way(text)) == []

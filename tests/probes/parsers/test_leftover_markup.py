@@ -120,12 +120,10 @@ def test_k2_call_behind_noise_in_its_section_is_found() -> None:
     """The noise is text, the tokens are not."""
     call = "<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{}<|tool_call_end|>"
 
-    found = read_every_way(
-        f"<|tool_calls_section_begin|>so {call} hm<|tool_calls_section_end|> Bye."
-    )
+    found = read_every_way(f"<|tool_calls_section_begin|>so {call}<|tool_calls_section_end|>")
 
     assert calls(found) == [("f", {})]
-    assert text_of(found) == "so  hm Bye."
+    assert text_of(found) == "so "
 
 
 @pytest.mark.parametrize(

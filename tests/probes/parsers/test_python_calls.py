@@ -129,7 +129,7 @@ def test_llama_4_ends_its_calls_with_any_of_its_tokens(stop: str) -> None:
 
 def test_text_behind_a_list_without_end_token_stays_text() -> None:
     """The list's own bracket ends it."""
-    found = read_every_way("<|tool_call_start|>[f(a=1)]\nI look.")
+    found = read_every_way("<|tool_call_start|>[f(a=1)]\nI look.", format="lfm2")
 
     assert calls(found) == [("f", {"a": 1})]
     assert raw_calls(found)[0].notes == ("missing_close",)
@@ -144,13 +144,14 @@ def test_a_code_block_of_another_kind_is_text() -> None:
 
 
 def test_code_blocks_behind_one_another_are_all_read() -> None:
-    """Text between them stays, and a block of another kind too."""
+    """A block that text follows is an example."""
     block = "```tool_code\nf(a=1)\n```"
+    text = f"{block}\nand\n```sh\nls\n```\n"
 
-    found = read_every_way(f"{block}\nand\n```sh\nls\n```\n{block}\n{block}")
+    found = read_every_way(f"{text}{block}\n{block}")
 
-    assert calls(found) == [("f", {"a": 1})] * 3
-    assert text_of(found) == "\nand\n```sh\nls\n```\n"
+    assert calls(found) == [("f", {"a": 1})] * 2
+    assert text_of(found) == text
 
 
 def test_a_namespace_in_front_of_a_declared_name_is_known() -> None:

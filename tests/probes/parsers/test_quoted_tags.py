@@ -74,8 +74,8 @@ def test_m3_tags_beside_words_are_text_and_alone_they_nest() -> None:
 def test_m3_call_without_its_end_tag_ends_where_the_next_begins_or_the_block_ends(
     end: str,
 ) -> None:
-    """The text behind the block is not part of it."""
-    text = f'{P}<tool_call>{P}<invoke name="f">{P}<a>1{P}</a>{end}{P}</tool_call> Bye.'
+    """The end of the block ends it too."""
+    text = f'{P}<tool_call>{P}<invoke name="f">{P}<a>1{P}</a>{end}{P}</tool_call>'
 
     found = read_every_way(text)
 

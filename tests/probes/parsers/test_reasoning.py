@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
+from probes.messages import Location
 from probes.parsers.output import MAX_HELD
 from probes.parsers.reader import TextReader, read_text
 from probes.parsers.text_items import ReasoningText, VisibleText
-from tests.probes.parsers.read_helpers import TOOLS, calls, read_every_way, text_of
+from tests.probes.parsers.read_helpers import TOOLS, calls, raw_calls, read_every_way, text_of
 from tests.probes.parsers.writers import hermes
 
 CALL = hermes([("f", {"a": "1"})])
@@ -95,11 +96,22 @@ def test_lone_closing_tag_at_the_start_is_swallowed() -> None:
     assert read_every_way("</think>Hello") == [VisibleText("Hello")]
 
 
-def test_lone_closing_tag_behind_a_call_is_text() -> None:
-    """By then the text before the call has been handed out."""
+def test_lone_closing_tag_behind_a_call_makes_the_call_reasoning() -> None:
+    """The call was only considered."""
     found = read_every_way(f"Look.\n{CALL}\nso </think> Hello")
 
-    assert text_of(found) == "Look.\n\nso </think> Hello"
+    assert found == [
+        ReasoningText(f"Look.\n{CALL}\nso ", complete=True),
+        VisibleText(" Hello"),
+    ]
+
+
+def test_call_that_ends_reasoning_which_the_prompt_opened_can_run() -> None:
+    """Nothing but the closing tag follows it."""
+    found = read_every_way(f"Look.\n{CALL}\n</think>\n")
+
+    assert [call.location for call in raw_calls(found)] == [Location.REASONING]
+    assert text_of(found) == ""
 
 
 def test_lone_closing_tag_that_comes_too_late_is_text() -> None:
@@ -145,14 +157,27 @@ def test_think_tag_in_the_middle_of_prose_is_prose() -> None:
 
 
 def test_think_tag_behind_a_call_opens_reasoning_again() -> None:
-    """Interleaved thinking: reasoning, call, reasoning, text."""
-    found = read_every_way(f"<think>a</think>{CALL}\n<think>b</think>Hello")
+    """Interleaved thinking: reasoning, call, reasoning, call."""
+    found = read_every_way(f"<think>a</think>{CALL}\n<think>b</think>{CALL}")
 
     assert [item for item in found if isinstance(item, ReasoningText)] == [
         ReasoningText("a", complete=True),
         ReasoningText("b", complete=True),
     ]
-    assert text_of(found) == "Hello"
+    assert calls(found) == [("f", {"a": "1"})] * 2
+    assert text_of(found) == ""
+
+
+def test_words_behind_interleaved_thinking_make_the_call_a_quotation() -> None:
+    """The order of text and reasoning stays."""
+    found = read_every_way(f"<think>a</think>{CALL}\n<think>b</think>Hello")
+
+    assert found == [
+        ReasoningText("a", complete=True),
+        VisibleText(f"{CALL}\n"),
+        ReasoningText("b", complete=True),
+        VisibleText("Hello"),
+    ]
 
 
 def test_line_break_behind_the_call_of_a_thinking_model_is_layout() -> None:
@@ -169,19 +194,18 @@ def test_text_is_handed_out_at_once_where_no_lone_closing_tag_is_awaited() -> No
 
 
 def test_harmony_channels_become_reasoning_text_and_calls() -> None:
-    """Analysis is reasoning, a commentary without recipient a preamble, final the answer."""
+    """Analysis is reasoning, a commentary without recipient a preamble."""
     found = read_every_way(
         "<|channel|>analysis<|message|>hm<|end|>"
         "<|start|>assistant<|channel|>commentary<|message|>Let me see.<|end|>"
         "<|start|>assistant<|channel|>commentary to=functions.f <|constrain|>json"
         '<|message|>{"a":1}<|call|>'
-        "<|start|>assistant<|channel|>final<|message|>It is 1.<|return|>"
     )
 
     assert found[0] == ReasoningText("hm", complete=True)
     assert found[1] == VisibleText("Let me see.")
     assert calls(found) == [("f", {"a": 1})]
-    assert found[3:] == [VisibleText("It is 1.")]
+    assert len(found) == 3
 
 
 @pytest.mark.parametrize(
