@@ -20,6 +20,8 @@ class Extent:
     hostile_characters: int
     # Characters of the longer text there, of which the shorter is a tenth: time must be linear.
     hostile_growth: int
+    # Places at which each text of tests/probes/parsers is cut in two, besides every character.
+    cuts: int
     # Runs per simulated vendor in test_coverage.py: intervals of measured rates.
     coverage_runs: int
     # Examples per test that Hypothesis draws, where the test names no number.
@@ -36,6 +38,7 @@ GATE = Extent(
     kills=26,
     hostile_characters=2_000_000,
     hostile_growth=60_000,
+    cuts=12,
     coverage_runs=8,
     examples=30,
     run_machine_examples=8,
@@ -46,6 +49,7 @@ ALL = Extent(
     kills=104,
     hostile_characters=10_000_000,
     hostile_growth=150_000,
+    cuts=100_000,
     coverage_runs=24,
     examples=100,
     run_machine_examples=50,

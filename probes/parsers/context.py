@@ -73,8 +73,6 @@ class ParseContext:
         notes = call.notes
         if not call.closed:
             notes += ("unterminated",)
-        if self.calls == MAX_CALLS:
-            notes += ("call_limit",)
         # Behind parameters written one by one more may have been to come.
         incomplete = self.truncated or isinstance(call.arguments, Parameters)
         open_value = call.open_value or (incomplete and not call.closed)

@@ -195,6 +195,7 @@ class Output:
             if isinstance(item, ReasoningText):
                 self._found.append(item)
             elif drafts or item.location is Location.CONTENT:
+                self.at_start = False
                 self._found += item.calls
                 self._found += [ReasoningText(space) for space in item.space]
             else:

@@ -72,6 +72,10 @@ STOPS = frozenset(
         "<|end_of_turn|>",
         "<|END_OF_TURN_TOKEN|>",
         "<|observation|>",
+        "<|assistant_end|>",
+        "<|end_of_msg|>",
+        "<SPECIAL_12>",
+        "<seed:eos>",
         "<end_of_turn>",
         "<turn|>",
         "<eos>",
@@ -176,11 +180,15 @@ class Scanner:
         return (yield from self._cursor.peek(1)) in ("", "\n", "\r", " ")
 
     def _stop(self, word: str) -> None:
-        if self._out.blank and self._context.calls:
+        if self._behind_call:
             self._cursor.take(len(word))
             self._out.skip_markup(len(word))
         else:
             self._prose(self._cursor.take(len(word)))
+
+    @property
+    def _behind_call(self) -> bool:
+        return self._context.calls > 0 and self._out.blank
 
     def _tag(self, word: str) -> None:
         if self._markup(word):
@@ -204,7 +212,7 @@ class Scanner:
             self._out.open_reasoning()
             return True
         if word in ENDS:
-            return self._context.framed
+            return self._context.framed or self._behind_call
         if word in HEADERS:
             self._context.framed = True
         return word in WRAPPERS or (word in CLOSERS and self._out.close_unopened())

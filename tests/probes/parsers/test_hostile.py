@@ -16,7 +16,7 @@ from probes.parsers.context import MAX_CALLS
 from probes.parsers.reader import TextReader, read_text
 from probes.parsers.text_items import VisibleText, merge_items
 from tests.extent import EXTENT
-from tests.probes.parsers.read_helpers import TOOLS, raw_calls, text_of
+from tests.probes.parsers.read_helpers import TOOLS, raw_calls
 
 PATTERNS = {
     "angle": "<",
@@ -159,16 +159,12 @@ def test_one_thing_over_and_over_is_text(pattern: str) -> None:
     assert read_text(text, TOOLS) == [VisibleText(text)]
 
 
-def test_calls_beyond_the_bound_are_text() -> None:
-    """A hundred thousand tiny calls: ten thousand are handed out, and the last one says why."""
+def test_no_call_runs_where_there_are_more_than_the_bound() -> None:
+    """Ten thousand tiny calls run; of a hundred thousand none does, and all stay in the text."""
     tiny = '<tool_call>{"name":"f"}</tool_call>\n'
 
-    found = read_text(tiny * 100_000, TOOLS)
-
-    assert len(raw_calls(found)) == MAX_CALLS
-    assert raw_calls(found)[-1].notes == ("call_limit",)
-    assert raw_calls(found)[-2].notes == ()
-    assert text_of(found).count("<tool_call>") == 100_000 - MAX_CALLS
+    assert len(raw_calls(read_text(tiny * MAX_CALLS, TOOLS))) == MAX_CALLS
+    assert read_text(tiny * 100_000, TOOLS) == [VisibleText(tiny * 100_000)]
 
 
 def test_name_beyond_the_bound_is_no_call() -> None:
