@@ -12,6 +12,7 @@ from typing import BinaryIO, TextIO
 
 from probes.messages import JSON, BrokenCall, ToolCall, ToolSpec
 from probes.parsers import PARSERS
+from probes.parsers.markup import Markup
 from probes.strict_json import parse_json
 from probes.text_answer import TextAnswer, read_text_answer
 
@@ -43,7 +44,7 @@ class ParseCommand:
     seed: int | None = None
     tools: Sequence[ToolSpec] = ()
 
-    def parse_input(self, item: ParseInput) -> dict[str, JSON]:
+    def parse_input(self, item: ParseInput, turn: int = 0) -> dict[str, JSON]:
         """The output for one text, without its id."""
         text_answer = read_text_answer(
             self._pieces(item.text),
@@ -51,16 +52,20 @@ class ParseCommand:
             format=self.format,
             prefill=item.prefill,
             truncated=item.truncated,
+            turn=turn,
         )
         return _answer_json(text_answer)
 
-    def parse_line(self, line: str) -> tuple[dict[str, JSON], str | None]:
-        """The output for an input line, and the error message if it is invalid."""
+    def parse_line(self, line: str, turn: int = 0) -> tuple[dict[str, JSON], str | None]:
+        """The output for an input line, and the error message if it is invalid.
+
+        `turn` numbers the lines: minted ids differ from line to line.
+        """
         id_: JSON = None
         try:
             entry = _parse_entry(line)
             id_ = entry.get("id")
-            return {"id": id_, **self.parse_input(self._read_input(entry))}, None
+            return {"id": id_, **self.parse_input(self._read_input(entry), turn)}, None
         except BadInput as exc:
             return {"id": id_, **_error_output(str(exc))}, str(exc)
 
@@ -115,7 +120,7 @@ def _run_lines(command: ParseCommand, stdin: BinaryIO, stdout: TextIO, stderr: T
     for number, data in enumerate(stdin, start=1):
         if not data.strip():
             continue
-        output, error = _answer_line(command, data)
+        output, error = _answer_line(command, data, turn=number)
         _write_line(output, stdout)
         if error is not None:
             stderr.write(f"toolgauge parse: line {number}: {error}\n")
@@ -123,9 +128,11 @@ def _run_lines(command: ParseCommand, stdin: BinaryIO, stdout: TextIO, stderr: T
     return code
 
 
-def _answer_line(command: ParseCommand, data: bytes) -> tuple[dict[str, JSON], str | None]:
+def _answer_line(
+    command: ParseCommand, data: bytes, *, turn: int
+) -> tuple[dict[str, JSON], str | None]:
     try:
-        return command.parse_line(_decode(data))
+        return command.parse_line(_decode(data), turn)
     except BadInput as exc:
         return {"id": None, **_error_output(str(exc))}, str(exc)
 
@@ -205,6 +212,7 @@ def _answer_json(answer: TextAnswer) -> dict[str, JSON]:
         "text": answer.text,
         "reasoning": answer.reasoning,
         "errors": [_error_json(call) for call in answer.broken],
+        "markup": [_markup_json(markup) for markup in answer.markup],
     }
 
 
@@ -227,9 +235,18 @@ def _error_json(call: BrokenCall) -> dict[str, JSON]:
     }
 
 
+def _markup_json(markup: Markup) -> dict[str, JSON]:
+    return {
+        "format": markup.format,
+        "span": list(markup.span),
+        "reason": str(markup.reason),
+        "confidence": markup.confidence,
+    }
+
+
 def _error_output(message: str) -> dict[str, JSON]:
     error: JSON = {"code": "bad_input", "message": message, "path": "", "retryable": False}
-    return {"calls": [], "text": None, "reasoning": None, "errors": [error]}
+    return {"calls": [], "text": None, "reasoning": None, "errors": [error], "markup": []}
 
 
 def _write_line(output: Mapping[str, JSON], stdout: TextIO) -> None:

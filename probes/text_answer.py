@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from probes.messages import BrokenCall, Location, ToolCall, ToolSpec
+from probes.messages import Breakage, BrokenCall, Location, ToolCall, ToolSpec
 from probes.parsers.base import RawCall
+from probes.parsers.diagnosis import find_markup
+from probes.parsers.markup import CERTAIN, Markup, MarkupReason
 from probes.parsers.reader import TextReader
 from probes.parsers.text_items import ReasoningText, TextItem, VisibleText
 from probes.resolve.call import resolve_call
@@ -20,54 +22,91 @@ IN_REASONING = "found_in_reasoning"
 class TextAnswer:
     """`text` and `reasoning` are verbatim, None if absent; calls are in their order.
 
-    A call inside the reasoning has `found_in_reasoning` among its repairs, and is dropped if the
-    visible part makes the same call.
+    `calls` can run; one that ends the reasoning has `found_in_reasoning` among its repairs.
+    `markup` is everything else that looks like a call, and why it does not run.
     """
 
     text: str | None
     reasoning: str | None
     calls: tuple[ToolCall, ...]
     broken: tuple[BrokenCall, ...]
+    markup: tuple[Markup, ...] = ()
 
 
-def read_text_answer(
+def read_text_answer(  # noqa: PLR0913 - what is known about a text, by name
     pieces: Iterable[str],
     tools: Sequence[ToolSpec],
     *,
     format: str = "auto",
     prefill: str = "",
     truncated: bool = False,
+    turn: int = 0,
 ) -> TextAnswer:
-    """Parse a text that arrives in pieces of any size."""
+    """Parse a text that arrives in pieces of any size.
+
+    `turn` numbers the texts of one conversation: ids that are minted differ from turn to turn.
+    """
     reader = TextReader(tools, format=format, prefill=prefill, truncated=truncated)
-    items = [item for piece in pieces for item in reader.feed(piece)]
+    fed: list[str] = []
+    items: list[TextItem] = []
+    for piece in pieces:
+        fed.append(piece)
+        items += reader.feed(piece)
     items += reader.close()
-    return resolve_items(items, tools)
-
-
-def resolve_items(items: Iterable[TextItem], tools: Sequence[ToolSpec]) -> TextAnswer:
-    """Build the answer from a reader's items; its calls are resolved against the tools."""
-    texts: list[str] = []
-    reasoning: list[str] = []
-    resolved: list[ToolCall | BrokenCall] = []
-    for item in items:
-        match item:
-            case VisibleText(text):
-                texts.append(text)
-            case ReasoningText(text):
-                reasoning.append(text)
-            case RawCall():
-                resolved.append(resolve_call(item, tools, position=len(resolved)))
+    raw_calls = [item for item in items if isinstance(item, RawCall)]
+    resolved = [
+        resolve_call(raw, tools, position=position, turn=turn)
+        for position, raw in enumerate(raw_calls)
+    ]
     calls = [call for call in resolved if isinstance(call, ToolCall)]
-    visible = "".join(texts)
-    # Line breaks between calls belong to the markup, not to the answer.
-    visible_text = visible if visible.strip() or not (resolved or reasoning) else ""
+    broken = [
+        Markup(raw.format, raw.span, _reason(call), CERTAIN)
+        for raw, call in zip(raw_calls, resolved, strict=True)
+        if isinstance(call, BrokenCall)
+    ]
+    diagnosed = find_markup("".join(fed), tools, armed=format)
+    read_spans = [*(raw.span for raw in raw_calls), *(item.span for item in reader.withheld)]
+    markup = (*reader.withheld, *broken, *_outside(diagnosed, read_spans))
     return TextAnswer(
-        text=visible_text or None,
-        reasoning="".join(reasoning) if reasoning else None,
-        calls=_without_drafts(_with_unique_ids(calls)),
+        text=_visible_text(items),
+        reasoning=_reasoning(items),
+        calls=tuple(map(_mark_location, _with_unique_ids(calls))),
         broken=tuple(call for call in resolved if isinstance(call, BrokenCall)),
+        markup=tuple(sorted(markup, key=lambda item: item.span)),
     )
+
+
+def _visible_text(items: Sequence[TextItem]) -> str | None:
+    visible = "".join(item.text for item in items if isinstance(item, VisibleText))
+    # Line breaks between calls belong to the markup, not to the answer.
+    is_layout = not visible.strip() and not all(isinstance(item, VisibleText) for item in items)
+    return None if is_layout else visible or None
+
+
+def _reasoning(items: Sequence[TextItem]) -> str | None:
+    texts = [item.text for item in items if isinstance(item, ReasoningText)]
+    return "".join(texts) if texts else None
+
+
+def _reason(call: BrokenCall) -> MarkupReason:
+    match call.kind:
+        case Breakage.TRUNCATED_CALL:
+            return MarkupReason.CUT_OFF
+        case Breakage.UNKNOWN_TOOL:
+            return MarkupReason.UNKNOWN_TOOL
+        case _:
+            return MarkupReason.UNREADABLE
+
+
+def _outside(found: Iterable[Markup], spans: Sequence[tuple[int, int]]) -> Iterator[Markup]:
+    """The markup that shares no character with any of the spans, which do not overlap."""
+    ordered = sorted(spans)
+    ends = [end for _, end in ordered]
+    for markup in found:
+        start, end = markup.span
+        next_span = bisect_right(ends, start)
+        if next_span == len(ordered) or end <= ordered[next_span][0]:
+            yield markup
 
 
 def _with_unique_ids(calls: Sequence[ToolCall]) -> list[ToolCall]:
@@ -76,19 +115,7 @@ def _with_unique_ids(calls: Sequence[ToolCall]) -> list[ToolCall]:
     return [replace(call, id=walk.call(call.id, call.name)) for call in calls]
 
 
-def _without_drafts(calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-    """The calls without those of the reasoning that the visible part repeats."""
-    visible = {_key(call) for call in calls if call.location is Location.CONTENT}
-    return tuple(
-        call if call.location is Location.CONTENT else _mark_in_reasoning(call)
-        for call in calls
-        if call.location is Location.CONTENT or _key(call) not in visible
-    )
-
-
-def _key(call: ToolCall) -> tuple[str, str]:
-    return call.name, json.dumps(call.input, sort_keys=True)
-
-
-def _mark_in_reasoning(call: ToolCall) -> ToolCall:
+def _mark_location(call: ToolCall) -> ToolCall:
+    if call.location is Location.CONTENT:
+        return call
     return replace(call, repairs=(*call.repairs, IN_REASONING))

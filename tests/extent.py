@@ -22,6 +22,8 @@ class Extent:
     hostile_growth: int
     # Places at which each text of tests/probes/parsers is cut in two, besides every character.
     cuts: int
+    # Characters between two places where a hostile call is cut off in test_truncated_calls.py.
+    prefix_step: int
     # Runs per simulated vendor in test_coverage.py: intervals of measured rates.
     coverage_runs: int
     # Examples per test that Hypothesis draws, where the test names no number.
@@ -37,8 +39,9 @@ class Extent:
 GATE = Extent(
     kills=26,
     hostile_characters=2_000_000,
-    hostile_growth=60_000,
+    hostile_growth=24_000,
     cuts=12,
+    prefix_step=4,
     coverage_runs=8,
     examples=30,
     run_machine_examples=8,
@@ -50,6 +53,7 @@ ALL = Extent(
     hostile_characters=10_000_000,
     hostile_growth=150_000,
     cuts=100_000,
+    prefix_step=1,
     coverage_runs=24,
     examples=100,
     run_machine_examples=50,

@@ -40,13 +40,19 @@ _KEY_MARKUP = re.compile(
 
 
 def resolve_call(
-    raw: RawCall, tools: Sequence[ToolSpec], *, repair: bool = True, position: int = 0
+    raw: RawCall,
+    tools: Sequence[ToolSpec],
+    *,
+    repair: bool = True,
+    position: int = 0,
+    turn: int = 0,
 ) -> ToolCall | BrokenCall:
     """Check a call that a text parser found against its tool.
 
-    `position` is the index of the call in its reply; minted ids depend on it.
+    `position` is the index of the call in its reply, `turn` that of the reply in its conversation;
+    minted ids depend on both.
     """
-    return _Resolution(raw, tools, repair, position).run()
+    return _Resolution(raw, tools, repair, (turn, position)).run()
 
 
 def resolve_json_call(  # noqa: PLR0913 - what a wire format knows about a call, by name
@@ -90,7 +96,7 @@ class _Resolution:
     raw: RawCall
     tools: Sequence[ToolSpec]
     repair: bool
-    position: int
+    position: tuple[int, int]
 
     def run(self) -> ToolCall | BrokenCall:
         try:
@@ -200,7 +206,7 @@ class _Resolution:
 
     def _id(self) -> str:
         raw = self.raw
-        return raw.id or mint_call_id(raw.format, raw.name, raw.raw, self.position)
+        return raw.id or mint_call_id(raw.format, raw.name, raw.raw, *self.position)
 
     def _broken(self, reason: _Unresolvable) -> BrokenCall:
         return BrokenCall(

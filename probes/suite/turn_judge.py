@@ -152,7 +152,7 @@ def _read_text_calls(reply: Reply, tools: Sequence[ToolSpec]) -> TextAnswer:
     text_answer = read_text_answer(texts, tools, truncated=truncated)
     if text_answer.calls or text_answer.broken or not reply.reasoning:
         return text_answer
-    return read_text_answer([reply.reasoning], tools)
+    return read_text_answer([reply.reasoning], tools, truncated=truncated)
 
 
 def _leak_findings(text_answer: TextAnswer) -> tuple[Finding, ...]:

@@ -160,11 +160,11 @@ def test_one_thing_over_and_over_is_text(pattern: str) -> None:
 
 
 def test_no_call_runs_where_there_are_more_than_the_bound() -> None:
-    """Ten thousand tiny calls run; of a hundred thousand none does, and all stay in the text."""
+    """Ten thousand tiny calls run; of one more none does, and all stay in the text."""
     tiny = '<tool_call>{"name":"f"}</tool_call>\n'
 
     assert len(raw_calls(read_text(tiny * MAX_CALLS, TOOLS))) == MAX_CALLS
-    assert read_text(tiny * 100_000, TOOLS) == [VisibleText(tiny * 100_000)]
+    assert read_text(tiny * (MAX_CALLS + 1), TOOLS) == [VisibleText(tiny * (MAX_CALLS + 1))]
 
 
 def test_name_beyond_the_bound_is_no_call() -> None:

@@ -8,6 +8,7 @@ from probes.messages import ToolCall
 from probes.parsers.reader import read_text
 from probes.parsers.text_items import VisibleText
 from probes.resolve.call import resolve_call
+from tests.extent import EXTENT
 from tests.probes.parsers.read_helpers import (
     TOOLS,
     arguments,
@@ -171,7 +172,7 @@ def test_every_prefix_of_a_hostile_call_is_safe(name: str, value: str) -> None:
     written = [("f", {"a": value, "b": value})]
     text = FORMATS[name].write(written)
 
-    for end in range(len(text) + 1):
+    for end in range(len(text) % EXTENT.prefix_step, len(text) + 1, EXTENT.prefix_step):
         for call in raw_calls(read_text(text[:end], TOOLS)):
             if isinstance(resolve_call(call, TOOLS), ToolCall):
                 assert (call.name, arguments(call)) in written, text[:end]
