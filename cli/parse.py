@@ -120,7 +120,7 @@ def _run_lines(command: ParseCommand, stdin: BinaryIO, stdout: TextIO, stderr: T
     for number, data in enumerate(stdin, start=1):
         if not data.strip():
             continue
-        output, error = _answer_line(command, data, turn=number)
+        output, error = _answer_line(command, data, turn=number - 1)
         _write_line(output, stdout)
         if error is not None:
             stderr.write(f"toolgauge parse: line {number}: {error}\n")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from probes.messages import Breakage, BrokenCall, Location, ToolCall, ToolSpec
 from probes.parsers.base import RawCall
-from probes.parsers.diagnosis import find_markup
+from probes.parsers.diagnosis.find_markup import find_markup
 from probes.parsers.markup import CERTAIN, Markup, MarkupReason
 from probes.parsers.reader import TextReader
 from probes.parsers.text_items import ReasoningText, TextItem, VisibleText

@@ -52,7 +52,8 @@ def resolve_call(
     `position` is the index of the call in its reply, `turn` that of the reply in its conversation;
     minted ids depend on both.
     """
-    return _Resolution(raw, tools, repair, (turn, position)).run()
+    place = (position, turn) if turn else (position,)
+    return _Resolution(raw, tools, repair, place).run()
 
 
 def resolve_json_call(  # noqa: PLR0913 - what a wire format knows about a call, by name
@@ -96,7 +97,7 @@ class _Resolution:
     raw: RawCall
     tools: Sequence[ToolSpec]
     repair: bool
-    position: tuple[int, int]
+    place: tuple[int, ...]  # of the call in its conversation
 
     def run(self) -> ToolCall | BrokenCall:
         try:
@@ -206,7 +207,7 @@ class _Resolution:
 
     def _id(self) -> str:
         raw = self.raw
-        return raw.id or mint_call_id(raw.format, raw.name, raw.raw, *self.position)
+        return raw.id or mint_call_id(raw.format, raw.name, raw.raw, *self.place)
 
     def _broken(self, reason: _Unresolvable) -> BrokenCall:
         return BrokenCall(

@@ -19,7 +19,7 @@ from probes.messages import (
     ToolSpec,
 )
 from probes.outcomes import Finding, FindingKind, Metric, Verdict
-from probes.parsers.diagnosis import find_shown_call
+from probes.parsers.diagnosis.find_markup import find_shown_call
 from probes.parsers.markup import UNKNOWN
 from probes.text_answer import TextAnswer, read_text_answer
 

@@ -88,6 +88,7 @@ def test_one_text_gives_one_object_with_the_promised_fields(tmp_path: Path) -> N
         "text": "Let me look.\n\n",
         "reasoning": None,
         "errors": [],
+        "markup": [],
     }
 
 
@@ -125,6 +126,32 @@ def test_equal_calls_have_ids_of_their_own() -> None:
     calls = parse_one(f"{HERMES}\n{HERMES}")["calls"]
 
     assert len({call["id"] for call in calls}) == 2
+
+
+def test_equal_calls_of_two_turns_have_ids_of_their_own() -> None:
+    """Every line of the input is a turn."""
+    entry = line(HERMES)
+
+    _, outputs, _ = parse(f"{entry}\n{entry}\n")
+
+    assert len({output["calls"][0]["id"] for output in outputs}) == 2
+
+
+def test_markup_that_does_not_run_is_listed_with_its_place_and_the_reason() -> None:
+    """What looks like a call is either in `calls` or in `markup`, and `text` keeps it."""
+    fenced = f"```\n{HERMES}\n```\n"
+    text = f'{fenced}{HERMES}\nThat is how. [TOOL_CALLS]get_weather{{"city'
+
+    output = parse_one(text)
+
+    assert output["calls"] == []
+    assert [(item["format"], item["reason"]) for item in output["markup"]] == [
+        ("hermes", "fenced"),
+        ("hermes", "followed_by_text"),
+        ("mistral", "cut_off"),
+    ]
+    spans = [text[slice(*item["span"])] for item in output["markup"]]
+    assert [HERMES in span for span in spans] == [True, True, False]
 
 
 def test_an_id_that_the_model_gives_twice_is_told_apart() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from probes.messages import ToolSpec
 from probes.parsers import PARSERS
-from probes.parsers.diagnosis import MAX_MARKUP, find_markup, find_shown_call
+from probes.parsers.diagnosis.find_markup import MAX_MARKUP, find_markup, find_shown_call
 from probes.parsers.markup import MENTIONED, SHOWN, SHOWS_CALL, TOKENS, UNKNOWN, MarkupReason
 from tests.extent import EXTENT
 from tests.probes.parsers.test_hostile import PATTERNS

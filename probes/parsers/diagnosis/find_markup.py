@@ -11,9 +11,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from probes.messages import ToolSpec
-from probes.parsers.call_candidates import CallEnds, Candidate
-from probes.parsers.declared_names import DeclaredNames
-from probes.parsers.known_markup import KnownMarkup
+from probes.parsers.diagnosis.call_candidates import CallEnds, Candidate
+from probes.parsers.diagnosis.declared_names import DeclaredNames
+from probes.parsers.diagnosis.known_markup import KnownMarkup
+from probes.parsers.diagnosis.text_regions import TextRegions
+from probes.parsers.diagnosis.unknown_markup import UnknownMarkup
 from probes.parsers.markup import (
     ENVELOPE,
     MENTIONED,
@@ -23,8 +25,6 @@ from probes.parsers.markup import (
     Markup,
     MarkupReason,
 )
-from probes.parsers.text_regions import TextRegions
-from probes.parsers.unknown_markup import UnknownMarkup
 
 MAX_MARKUP = 1000
 # How far behind a call words are looked for.

@@ -10,12 +10,17 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from probes.parsers.call_candidates import CallEnds, Candidate
-from probes.parsers.code_markup import bracket_shape, code_shape, command_shape, object_shape
-from probes.parsers.declared_names import DeclaredNames
-from probes.parsers.json_markup import json_key_shape, json_value_shape
+from probes.parsers.diagnosis.call_candidates import CallEnds, Candidate
+from probes.parsers.diagnosis.code_markup import (
+    bracket_shape,
+    code_shape,
+    command_shape,
+    object_shape,
+)
+from probes.parsers.diagnosis.declared_names import DeclaredNames
+from probes.parsers.diagnosis.json_markup import json_key_shape, json_value_shape
+from probes.parsers.diagnosis.name_context import QUOTE, NameContext, starts_arguments
 from probes.parsers.markup import ENVELOPE, MENTIONED, UNKNOWN
-from probes.parsers.name_context import QUOTE, NameContext, starts_arguments
 
 Shape: TypeAlias = Callable[[NameContext, CallEnds], Candidate | None]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from probes.parsers.call_candidates import CallEnds, Candidate
+from probes.parsers.diagnosis.call_candidates import CallEnds, Candidate
+from probes.parsers.diagnosis.name_context import NameContext
 from probes.parsers.markup import CODE, ENVELOPE, MENTIONED, UNKNOWN
-from probes.parsers.name_context import NameContext
 
 # What may stand in a line before a call without making it a sentence.
 _LEAD = re.compile(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from probes.parsers.call_candidates import CallEnds, Candidate
+from probes.parsers.diagnosis.call_candidates import CallEnds, Candidate
+from probes.parsers.diagnosis.name_context import QUOTE, NameContext
 from probes.parsers.json_formats.json_calls import ARGUMENT_KEYS, NAME_KEYS
 from probes.parsers.markup import ENVELOPE, MENTIONED, UNKNOWN
-from probes.parsers.name_context import QUOTE, NameContext
 
 # Characters before a name in which its object begins.
 MAX_HEAD = 400

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from probes.parsers.declared_names import NamePlace
+from probes.parsers.diagnosis.declared_names import NamePlace
 
 # Characters before and behind a name that decide whether it is called.
 BEFORE = 160

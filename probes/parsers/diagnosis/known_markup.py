@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from probes.parsers import PARSERS
-from probes.parsers.call_candidates import CallEnds, Candidate
-from probes.parsers.declared_names import DeclaredNames
+from probes.parsers.diagnosis.call_candidates import CallEnds, Candidate
+from probes.parsers.diagnosis.declared_names import DeclaredNames
 from probes.parsers.markup import MENTIONED, TOKENS, WITHOUT_TOOL
 from probes.parsers.word_search import WordSearch
 
