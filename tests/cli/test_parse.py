@@ -132,7 +132,7 @@ def test_equal_calls_of_two_turns_have_ids_of_their_own() -> None:
     """Every line of the input is a turn."""
     entry = line(HERMES)
 
-    _, outputs, _ = parse(f"{entry}\n{entry}\n")
+    _, outputs, _ = parse(f"{entry}{entry}", jsonl=True)
 
     assert len({output["calls"][0]["id"] for output in outputs}) == 2
 

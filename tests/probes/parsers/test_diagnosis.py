@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from probes.parsers import PARSERS
 from probes.parsers.diagnosis.find_markup import MAX_MARKUP, find_markup, find_shown_call
 from probes.parsers.markup import MENTIONED, SHOWN, SHOWS_CALL, TOKENS, UNKNOWN, MarkupReason
 from tests.extent import EXTENT
-from tests.probes.parsers.test_hostile import PATTERNS
+from tests.probes.parsers.test_hostile import BOUND, PATTERNS, collector_paused, growth
 
 CORPUS = Path(__file__).parent / "corpus"
 PARAMETERS = {
@@ -33,7 +32,6 @@ HERMES = '<tool_call>{"name": "get_weather", "arguments": {"city": "Lima"}}</too
 TAGS = "<get_weather><city>Lima</city></get_weather>"
 CODE = 'get_weather(city="Lima")'
 # Longer than one reads at once, short enough for every pattern.
-HOSTILE_SIZE = EXTENT.hostile_characters // 10
 NAMES_OVER_AND_OVER = {
     "name": "get_weather ",
     "tag": "<get_weather>",
@@ -151,13 +149,13 @@ def test_without_tools_known_formats_are_found() -> None:
 
 @pytest.mark.parametrize("pattern", [*PATTERNS.values(), *NAMES_OVER_AND_OVER.values()], ids=repr)
 def test_hostile_text_is_diagnosed_within_bounds(pattern: str) -> None:
-    """One thing over and over takes little time and gives a bounded number of results."""
+    """Ten times the text takes about ten times as long, and the number of results is bounded."""
     tools = (*TOOLS, ToolSpec("f", "", {"properties": {"a": {}}}))
-    text = pattern * (HOSTILE_SIZE // len(pattern))
-    start = time.process_time()
+    times = EXTENT.hostile_growth // len(pattern)
+    text = pattern * times
 
+    with collector_paused():
+        assert growth(lambda text: find_markup(text, tools), pattern * (times // 10), text) < BOUND
     found = find_markup(text, tools)
-
-    assert time.process_time() - start < 20
     assert len(found) <= MAX_MARKUP
     assert all(0 <= a < b <= len(text) for a, b in (markup.span for markup in found))
