@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -46,6 +47,13 @@ PROSE = (
     "runs at the end (see [the guide](https://example.com/a?b=1)).\n\n- a < b holds for all x\n"
     "- {braces} and [brackets] are text here, as is <b>this</b>\n\n"
 )
+ANSWER = (
+    "The function reads its input once and keeps a list of pieces, not a growing string; the "
+    "pieces are joined at the end, so that the cost per byte does not grow with the text. "
+) * 60
+ARMED = ("auto", "hermes", "qwen_xml", "kimi_k2", "harmony")
+# About what one token of a model is.
+_DELTA = re.compile(r" ?\w+|\W")
 CALL = {"name": "edit_file", "arguments": ARGUMENTS}
 HERMES = f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>\n"
 TAGS = "".join(f"<parameter={key}>\n{value}\n</parameter>\n" for key, value in ARGUMENTS.items())
@@ -68,14 +76,29 @@ class Row:
         return max(self.costs) / min(self.costs)
 
 
+@dataclass(frozen=True, slots=True)
+class DeltaCost:
+    """Microseconds for one delta: read, and searched for one character."""
+
+    armed: str
+    read: float
+    find: float
+
+
 def main() -> int:
-    """Measure and print both tables, and between them the fixed cost of a reader."""
+    """Measure and print the tables, and between them the fixed cost of a reader."""
     out = sys.stdout
     headings = " | ".join(f"{size}, ns/byte" for size in SIZES)
     out.write(f"| text | fed | {headings} | dearest / cheapest |\n|---|---|---|---|---|---|\n")
     for row in measure_rows():
         costs = " | ".join(f"{cost:.1f}" for cost in row.costs)
         out.write(f"| {row.kind} | {row.fed} | {costs} | {row.ratio:.2f} |\n")
+    out.write(
+        "\n| a delta of plain text | µs | `str.find` on it, µs | ratio |\n|---|---|---|---|\n"
+    )
+    for delta in delta_costs():
+        out.write(f"| {delta.armed} armed | {delta.read:.2f} | {delta.find:.3f} |")
+        out.write(f" {delta.read / delta.find:.0f} |\n")
     out.write(f"\nA reader for a single character: {microseconds(lambda: _read('x', 1)):.1f} µs\n")
     out.write("\n| one validated call | µs |\n|---|---|\n")
     for name, cost in call_costs():
@@ -89,6 +112,19 @@ def measure_rows() -> Iterator[Row]:
         texts = [repeat_to_size(units, size) for size in SIZES.values()]
         yield Row(kind, "whole", costs_per_byte(texts, piece=BYTES * 2))
         yield Row(kind, f"by {PIECE}", costs_per_byte(texts, piece=PIECE))
+
+
+def delta_costs() -> Iterator[DeltaCost]:
+    """The cost of one delta of an answer in plain text, with all formats armed and with one."""
+    deltas = _DELTA.findall(ANSWER)
+    for armed in ARMED:
+        read = find = float("inf")
+        for _ in range(ROUNDS * 10):
+            feed = TextReader(TOOLS, format=armed).feed
+            read = min(read, _time_repeats(lambda: [feed(delta) for delta in deltas], 1))  # noqa: B023
+            find = min(find, _time_repeats(lambda: [delta.find("<") for delta in deltas], 1))
+        scale = len(deltas) * 1000
+        yield DeltaCost(armed, read / scale, find / scale)
 
 
 def call_costs() -> Iterator[tuple[str, float]]:

@@ -109,6 +109,13 @@ class Cursor:
         self._text = self._text[self._at :] + text
         self._at = self._mark = 0
 
+    def pass_plain(self, text: str) -> bool:
+        """Pass text that was not pushed; False where other text must be passed before it."""
+        if self._at < len(self._text) or self._kept is not None:
+            return False
+        self._base += len(text)
+        return True
+
     def mark(self) -> None:
         """From here on what is passed can be had back."""
         self._mark = self._at

@@ -69,13 +69,20 @@ class Output:
         return bool(self._held)
 
     def drain(self) -> list[TextItem]:
-        if not self._holds_text:
+        if self._text and not self._holds_text:
             self._hand_out_text()
+        if not self._found:
+            return []
         items, self._found = self._found, []
         return items
 
     def prose(self, text: str) -> None:
         """Text that belongs to no call: visible, or reasoning where the reader is inside it."""
+        if not self.blank and self.location is Location.CONTENT:
+            # In the middle of visible text: nothing is held, no prefill is left.
+            self._text.append(text)
+            self._text_size += len(text)
+            return
         if self._skipped:
             cut = min(self._skipped, len(text))
             self._skipped -= cut

@@ -21,6 +21,8 @@ QUOTE_WORDS = frozenset({TICK, TILDES, *HTML_QUOTES, *HTML_QUOTES.values()})
 
 # A line's first characters; what follows does not change what kind of line it is.
 _HEAD = 64
+# Pieces of text that may wait until somebody asks.
+_MAX_UNREAD = 512
 _LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+")
 # Python's prompt and Functionary's mark are not block quotes.
 _BLOCK_QUOTE = re.compile(r"\s*>(?!>>\S)")
@@ -39,7 +41,8 @@ class Quoting:
     """
 
     def __init__(self) -> None:
-        self.blank = True  # nothing but white space in the line so far
+        self._unread: list[str] = []  # text that was passed and not looked at yet
+        self._blank = True
         self._head = ""
         self._last = ""  # the last character
         self._last_visible = ""  # the last that is not white space, in this line
@@ -50,8 +53,15 @@ class Quoting:
         self._html = ""
 
     @property
+    def blank(self) -> bool:
+        """Whether nothing but white space stands in the line so far."""
+        self._look()
+        return self._blank
+
+    @property
     def quoted(self) -> bool:
         """Whether nothing here can be a call, whatever it looks like."""
+        self._look()
         if self._fence or self._span or self._html:
             return True
         if not self._head:
@@ -61,20 +71,31 @@ class Quoting:
     @property
     def between_quotes(self) -> bool:
         """Whether an opening quotation mark or bracket stands right before this place."""
+        self._look()
         return self._last in _OPENING_QUOTES
 
     @property
     def introduced(self) -> bool:
         """Whether a sentence or a colon ends before this place, in the same line."""
+        self._look()
         last = self._last_visible
         return last in _INTRODUCERS or (last != "" and not last.isascii() and not last.isalnum())
 
     @property
     def _indented(self) -> bool:
-        return self._words and self.blank and _INDENTED_CODE.match(self._head) is not None
+        return self._words and self._blank and _INDENTED_CODE.match(self._head) is not None
 
     def pass_text(self, text: str) -> None:
         """Go on behind text without any of QUOTE_WORDS."""
+        self._unread.append(text)
+        if len(self._unread) > _MAX_UNREAD:
+            self._look()
+
+    def _look(self) -> None:
+        if not self._unread:
+            return
+        text = "".join(self._unread)
+        self._unread.clear()
         newline = text.rfind("\n")
         if newline >= 0:
             self._pass_lines(text, newline)
@@ -86,10 +107,11 @@ class Quoting:
             visible = text.rstrip()
             if visible:
                 self._last_visible = visible[-1]
-                self.blank = False
+                self._blank = False
 
     def pass_ticks(self, size: int, *, line_ends: bool) -> None:
         """Go on behind a run of backticks; `line_ends`: nothing follows them in their line."""
+        self._look()
         if self._html:
             pass
         elif self._fence:
@@ -104,6 +126,7 @@ class Quoting:
 
     def pass_tildes(self, size: int, *, line_ends: bool) -> None:
         """Go on behind a run of three or more tildes."""
+        self._look()
         if self._fence:
             self._close_fence("~", size, line_ends=line_ends)
         elif not self._html and not self._span and self._starts_block:
@@ -112,6 +135,7 @@ class Quoting:
 
     def pass_html(self, word: str) -> None:
         """Go on behind the beginning or the end of an HTML element."""
+        self._look()
         if not self._fence and not self._span:
             if word == self._html:
                 self._html = ""
@@ -121,13 +145,13 @@ class Quoting:
 
     @property
     def _starts_block(self) -> bool:
-        return self.blank or _LIST_ITEM.fullmatch(self._head) is not None
+        return self._blank or _LIST_ITEM.fullmatch(self._head) is not None
 
     def _pass_lines(self, text: str, newline: int) -> None:
         if self._html == "</code>":
             self._end_paragraph(text[:newline].split("\n"))
-        self._words = self._words or not self.blank or bool(text[:newline].strip())
-        self.blank = True
+        self._words = self._words or not self._blank or bool(text[:newline].strip())
+        self._blank = True
         self._fence_line = False
         self._span = self._span if self._span >= 3 else 0
         self._head = self._last_visible = ""
@@ -135,7 +159,7 @@ class Quoting:
 
     def _end_paragraph(self, lines: list[str]) -> None:
         # The first of the lines goes on behind what was passed before.
-        first_is_blank = self.blank and not lines[0].strip()
+        first_is_blank = self._blank and not lines[0].strip()
         if first_is_blank or any(not line.strip() for line in lines[1:]):
             self._html = ""
 
@@ -149,4 +173,4 @@ class Quoting:
     def _pass_mark(self, mark: str) -> None:
         self._head = (self._head + mark)[:_HEAD]
         self._last = self._last_visible = mark[-1]
-        self.blank = False
+        self._blank = False

@@ -51,7 +51,8 @@ class TextReader:
         )
         self._out.thought = thought
         context = ParseContext(tools, self._out, truncated=truncated, single=formats.single)
-        self._scan = Scanner(self._cursor, context, formats, words).scan()
+        self._scanner = Scanner(self._cursor, context, formats, words)
+        self._scan = self._scanner.scan()
         self._closed = False
         if opening:
             self._cursor.push(opening)
@@ -65,8 +66,9 @@ class TextReader:
         """What this piece, with those before it, settles."""
         if self._closed or not text:
             return []
-        self._cursor.push(text)
-        next(self._scan, None)
+        if not self._scanner.pass_plain(text):
+            self._cursor.push(text)
+            next(self._scan, None)
         return self._out.drain()
 
     def close(self) -> list[TextItem]:

@@ -133,13 +133,16 @@ class Scanner:
         self._quoting = Quoting()
         self._closer = ""
         self._tried = False
+        self._searching = False
 
     def scan(self) -> Reading[None]:
         """Read to the end of the text."""
         while True:
             if not self._tried:
                 yield from self._whole_text()
+            self._searching = True
             match = yield from self._cursor.search(self._words, self._prose)
+            self._searching = False
             if match is None:
                 self._out.end()
                 return
@@ -152,6 +155,15 @@ class Scanner:
                 self._tag(word)
             else:
                 yield from self._call(word)
+
+    def pass_plain(self, text: str) -> bool:
+        """Pass a piece of text without any markup; False where it must be read."""
+        if not self._searching or self._words.whole_or_unfinished.search(text):
+            return False
+        if not self._cursor.pass_plain(text):
+            return False
+        self._prose(text)
+        return True
 
     def _prose(self, text: str) -> None:
         self._quoting.pass_text(text)

@@ -16,8 +16,10 @@ class WordSearch:
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = frozenset(words)
-        self.pattern = re.compile(_expression(_trie(self.words)))
-        self._unfinished = re.compile("|".join(_unfinished(_trie(self.words))))
+        word, unfinished = _expression(_trie(self.words)), "|".join(_unfinished(_trie(self.words)))
+        self.pattern = re.compile(word)
+        self.whole_or_unfinished = re.compile(f"{word}|{unfinished}")
+        self._unfinished = re.compile(unfinished)
         self._longest = max(map(len, self.words))
         self.nested = any(map(self.pattern.search, (word[1:] for word in self.words)))
 
