@@ -76,7 +76,8 @@ def _addressed(cursor: Cursor, context: ParseContext, recipient: str) -> Reading
 
 
 def _reasoning(cursor: Cursor, context: ParseContext) -> Reading[None]:
-    cursor.mark()
+    # First the header, so that no part of a prefilled one is taken off the reasoning.
+    context.pass_markup(cursor)
     context.out.open_reasoning()
     match = yield from cursor.search(_STOPS, context.out.prose)
     if match is not None:

@@ -55,6 +55,7 @@ def test_harmony_reasoning_that_the_prompt_began_is_continued() -> None:
             '<|open|>message role="assistant"<|sep|><|open|>think<|sep|>',
             "The quick<|close|>think<|sep|><|open|>response<|sep|>Hi<|close|>response<|sep|>",
         ),
+        ("<|start|>assistant to=self<|message|>", "The quick<|eom|>Hi"),
     ],
 )
 def test_reasoning_behind_a_prefilled_tag_is_whole(prefill: str, text: str) -> None:
