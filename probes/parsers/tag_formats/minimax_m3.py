@@ -36,6 +36,11 @@ class _Node:
     tag: str
     pieces: list[str | _Node] = field(default_factory=list)
     closed: bool = False
+    has_words: bool = False
+
+    def add_text(self, text: str) -> None:
+        self.pieces.append(text)
+        self.has_words = self.has_words or not text.isspace()
 
     @property
     def children(self) -> list[_Node]:
@@ -44,8 +49,7 @@ class _Node:
     @property
     def is_text(self) -> bool:
         """Whether this is a value without parts: beside words, tags are spoken of."""
-        words = any(isinstance(piece, str) and not piece.isspace() for piece in self.pieces)
-        return words or not self.children
+        return self.has_words or not self.children
 
     @property
     def text(self) -> str:
@@ -94,10 +98,10 @@ def _read_tree(cursor: Cursor, root: _Node) -> Reading[_Tree | None]:
     """Pass the tags up to the end of the call; how it ended, or None: no call."""
     stack = [root]
     for _ in range(MAX_TAGS):
-        match = yield from cursor.search(_TAG, stack[-1].pieces.append)
+        match = yield from cursor.search(_TAG, stack[-1].add_text)
         if match is None:
             return _Tree(closed=False)
-        tag = match["tag"]
+        tag, size = match["tag"], len(match.group())
         if not match["slash"]:
             if len(stack) == 1 and _INVOKE.match(tag):
                 return _Tree(closed=True, notes=("missing_end",))
@@ -106,22 +110,34 @@ def _read_tree(cursor: Cursor, root: _Node) -> Reading[_Tree | None]:
                 return None
             stack[-1].pieces.append(node)
             stack.append(node)
+        elif (yield from _is_spoken_of(cursor, stack, size)):
+            stack[-1].add_text(match.group())
         elif tag in (open_tags := [node.tag for node in stack]):
             # A closing tag ends everything inside it; one that closes nothing is passed over.
             at = len(open_tags) - 1 - open_tags[::-1].index(tag)
             if at == 0:
-                return (yield from _end(cursor, match, opened=len(stack) > 1))
+                cursor.take(size)
+                return (yield from _end(cursor, opened=len(stack) > 1))
             stack[at].closed = True
             del stack[at:]
         elif tag == "tool_call" and len(stack) == 1:
             return _Tree(closed=True, notes=("missing_end",))
-        cursor.pass_match(match)
+        cursor.take(size)
     return None
 
 
-def _end(cursor: Cursor, match: re.Match[str], *, opened: bool) -> Reading[_Tree]:
+def _is_spoken_of(cursor: Cursor, stack: list[_Node], size: int) -> Reading[bool]:
+    # A closing tag with words on both sides belongs to the value, whatever it is named.
+    if len(stack) == 1 or not stack[-1].has_words:
+        return False
+    gap = yield from cursor.gap(ahead=size)
+    if (yield from cursor.starts_with(PREFIX, ahead=size + gap)):
+        return False
+    return len((yield from cursor.peek(size + gap + 1))) > size + gap
+
+
+def _end(cursor: Cursor, *, opened: bool) -> Reading[_Tree]:
     # At the end of the text, a value that is open may have been about to go on.
-    cursor.pass_match(match)
     if not opened:
         return _Tree(closed=True)
     ended = yield from cursor.at_end(CLOSE)

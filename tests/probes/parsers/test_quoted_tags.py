@@ -82,3 +82,14 @@ def test_m3_call_without_its_end_tag_ends_where_the_next_begins_or_the_block_end
     assert calls(found)[0] == ("f", {"a": "1"})
     assert raw_calls(found)[0].notes == ("missing_end",)
     assert len(calls(found)) == (2 if end else 1)
+
+
+@pytest.mark.parametrize("tag", [f"{P}</a>", f"{P}</x>", f"{P}</invoke>", f"{P}</tool_call>"])
+def test_m3_closing_tag_between_words_of_a_value_is_text(tag: str) -> None:
+    """It is spoken of: the value loses nothing, whichever tag it is."""
+    written = [("f", {"a": f"see {tag} there", "c": "2"})]
+
+    found = read_every_way(FORMATS["minimax_m3"].write(written))
+
+    assert calls(found) == written
+    assert raw_calls(found)[0].notes == ()
