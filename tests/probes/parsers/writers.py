@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-Call: TypeAlias = tuple[str, Mapping[str, str]]
+from probes.messages import JSON
+from probes.schemas.types import type_name
+
+Call: TypeAlias = tuple[str, Mapping[str, JSON]]
 P = "]<]minimax[>["
 
 
@@ -25,6 +28,11 @@ def _dumps(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
+def _text(value: JSON) -> str:
+    # Between tags a string stands as it is, and any other value as JSON.
+    return value if isinstance(value, str) else _dumps(value)
+
+
 def hermes(calls: Sequence[Call]) -> str:
     return "\n".join(
         f"<tool_call>\n{_dumps({'name': name, 'arguments': args})}\n</tool_call>"
@@ -35,7 +43,9 @@ def hermes(calls: Sequence[Call]) -> str:
 def qwen_xml(calls: Sequence[Call]) -> str:
     return "\n".join(
         f"<tool_call>\n<function={name}>\n"
-        + "".join(f"<parameter={key}>\n{value}\n</parameter>\n" for key, value in args.items())
+        + "".join(
+            f"<parameter={key}>\n{_text(value)}\n</parameter>\n" for key, value in args.items()
+        )
         + "</function>\n</tool_call>"
         for name, args in calls
     )
@@ -44,7 +54,9 @@ def qwen_xml(calls: Sequence[Call]) -> str:
 def invoke(calls: Sequence[Call]) -> str:
     return "\n".join(
         f'<invoke name="{name}">\n'
-        + "".join(f'<parameter name="{key}">{value}</parameter>\n' for key, value in args.items())
+        + "".join(
+            f'<parameter name="{key}">{_text(value)}</parameter>\n' for key, value in args.items()
+        )
         + "</invoke>"
         for name, args in calls
     )
@@ -57,18 +69,33 @@ def minimax_m2(calls: Sequence[Call]) -> str:
 def minimax_m3(calls: Sequence[Call]) -> str:
     invokes = "\n".join(
         f'{P}<invoke name="{name}">'
-        + "".join(f"{P}<{key}>{value}{P}</{key}>" for key, value in args.items())
+        + "".join(_m3_tag(key, value) for key, value in args.items())
         + f"{P}</invoke>"
         for name, args in calls
     )
     return f"{P}<tool_call>\n{invokes}\n{P}</tool_call>"
 
 
+def _m3_tag(key: str, value: JSON) -> str:
+    return f"{P}<{key}>{_m3_body(value)}{P}</{key}>"
+
+
+def _m3_body(value: JSON) -> str:
+    # An empty object or array has no tags of its own.
+    match value:
+        case Mapping() if value:
+            return "".join(_m3_tag(key, item) for key, item in value.items())
+        case list() if value:
+            return "".join(_m3_tag("item", item) for item in value)
+        case _:
+            return _text(value)
+
+
 def glm_45(calls: Sequence[Call]) -> str:
     return "\n".join(
         f"<tool_call>{name}\n"
         + "".join(
-            f"<arg_key>{key}</arg_key>\n<arg_value>{value}</arg_value>\n"
+            f"<arg_key>{key}</arg_key>\n<arg_value>{_text(value)}</arg_value>\n"
             for key, value in args.items()
         )
         + "</tool_call>"
@@ -80,7 +107,8 @@ def glm_47(calls: Sequence[Call]) -> str:
     return "".join(
         f"<tool_call>{name}"
         + "".join(
-            f"<arg_key>{key}</arg_key><arg_value>{value}</arg_value>" for key, value in args.items()
+            f"<arg_key>{key}</arg_key><arg_value>{_text(value)}</arg_value>"
+            for key, value in args.items()
         )
         + "</tool_call>"
         for name, args in calls
@@ -103,12 +131,17 @@ def deepseek_v31(calls: Sequence[Call]) -> str:
     return f"<｜tool▁calls▁begin｜>{body}<｜tool▁calls▁end｜>"
 
 
+def _is_string(value: JSON) -> str:
+    return "true" if isinstance(value, str) else "false"
+
+
 def dsml(calls: Sequence[Call], bar: str = "｜", block: str = "tool_calls") -> str:
     mark = f"{bar}DSML{bar}"
     body = "\n".join(
         f'<{mark}invoke name="{name}">\n'
         + "".join(
-            f'<{mark}parameter name="{key}" string="true">{value}</{mark}parameter>\n'
+            f'<{mark}parameter name="{key}" string="{_is_string(value)}">{_text(value)}'
+            f"</{mark}parameter>\n"
             for key, value in args.items()
         )
         + f"</{mark}invoke>"
@@ -130,7 +163,8 @@ def kimi_k3(calls: Sequence[Call]) -> str:
     body = "".join(
         f'<|open|>call tool="{name}" index="{index}"<|sep|>'
         + "".join(
-            f'<|open|>argument key="{key}" type="string"<|sep|>{value}<|close|>argument<|sep|>'
+            f'<|open|>argument key="{key}" type="{type_name(value)}"<|sep|>{_text(value)}'
+            "<|close|>argument<|sep|>"
             for key, value in args.items()
         )
         + "<|close|>call<|sep|>"
@@ -199,10 +233,23 @@ def tool_code_print(calls: Sequence[Call]) -> str:
     return "```tool_code\n" + "\n".join(f"print({call})" for call in _python(calls)) + "\n```"
 
 
+def _gemma_value(value: JSON, quote: str) -> str:
+    match value:
+        case str():
+            return f"{quote}{value}{quote}"
+        case Mapping():
+            members = (f"{key}:{_gemma_value(item, quote)}" for key, item in value.items())
+            return f"{{{','.join(members)}}}"
+        case list():
+            return f"[{','.join(_gemma_value(item, quote) for item in value)}]"
+        case _:
+            return _dumps(value)
+
+
 def _gemma(calls: Sequence[Call], start: str, quote: str, end: str) -> str:
     return "".join(
         f"{start}call:{name}{{"
-        + ",".join(f"{key}:{quote}{value}{quote}" for key, value in args.items())
+        + ",".join(f"{key}:{_gemma_value(value, quote)}" for key, value in args.items())
         + f"}}{end}"
         for name, args in calls
     )
@@ -238,7 +285,7 @@ def seed_three(calls: Sequence[Call]) -> str:
 def child_invoke(calls: Sequence[Call]) -> str:
     return "\n".join(
         f"<invoke>\n<{name}>\n"
-        + "".join(f"<{key}>{value}</{key}>\n" for key, value in args.items())
+        + "".join(f"<{key}>{_text(value)}</{key}>\n" for key, value in args.items())
         + f"</{name}>\n</invoke>"
         for name, args in calls
     )
@@ -307,7 +354,7 @@ def hunyuan3(calls: Sequence[Call], suffix: str = ":opensource") -> str:
     body = "\n".join(
         f"<tool_call{s}>{name}<tool_sep{s}>\n"
         + "".join(
-            f"<arg_key{s}>{key}</arg_key{s}>\n<arg_value{s}>{value}</arg_value{s}>\n"
+            f"<arg_key{s}>{key}</arg_key{s}>\n<arg_value{s}>{_text(value)}</arg_value{s}>\n"
             for key, value in args.items()
         )
         + f"</tool_call{s}>"
@@ -323,7 +370,7 @@ def hunyuan3_plain(calls: Sequence[Call]) -> str:
 def seed_oss(calls: Sequence[Call]) -> str:
     return "\n".join(
         f"<seed:tool_call>\n<function={name}>\n"
-        + "".join(f"<parameter={key}>{value}</parameter>\n" for key, value in args.items())
+        + "".join(f"<parameter={key}>{_text(value)}</parameter>\n" for key, value in args.items())
         + "</function>\n</seed:tool_call>"
         for name, args in calls
     )
@@ -333,7 +380,7 @@ def step3(calls: Sequence[Call]) -> str:
     body = "\n".join(
         f'<｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="{name}">\n'
         + "".join(
-            f'<steptml:parameter name="{key}">{value}</steptml:parameter>\n'
+            f'<steptml:parameter name="{key}">{_text(value)}</steptml:parameter>\n'
             for key, value in args.items()
         )
         + "</steptml:invoke><｜tool_call_end｜>"
@@ -345,7 +392,7 @@ def step3(calls: Sequence[Call]) -> str:
 def minicpm5(calls: Sequence[Call]) -> str:
     return "\n".join(
         f'<function name="{name}">'
-        + "".join(f'<param name="{key}">{value}</param>' for key, value in args.items())
+        + "".join(f'<param name="{key}">{_text(value)}</param>' for key, value in args.items())
         + "</function>"
         for name, args in calls
     )
@@ -355,7 +402,7 @@ def atem(calls: Sequence[Call]) -> str:
     invokes = "\n".join(
         f'<atem:invoke name="{name}">\n'
         + "".join(
-            f'<atem:parameter name="{key}">{value}</atem:parameter>\n'
+            f'<atem:parameter name="{key}">{_text(value)}</atem:parameter>\n'
             for key, value in args.items()
         )
         + "</atem:invoke>"
@@ -408,7 +455,7 @@ def solar_open2(calls: Sequence[Call]) -> str:
     return "\n".join(
         f"<|tool_call:start|>{name}\n"
         + "".join(
-            f"<|tool_arg:start|>{key}<|tool_arg:value|>{value}<|tool_arg:end|>\n"
+            f"<|tool_arg:start|>{key}<|tool_arg:value|>{_text(value)}<|tool_arg:end|>\n"
             for key, value in args.items()
         )
         + "<|tool_call:end|>"
