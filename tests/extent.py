@@ -28,6 +28,8 @@ class Extent:
     coverage_runs: int
     # Examples per test that Hypothesis draws, where the test names no number.
     examples: int
+    # Examples per format and promise in probes/parsers/test_fuzz.py: any part of the parsers.
+    fuzz_examples: int
     # Sequences of steps in test_run_machine.py: claims, leases, budgets, due times.
     run_machine_examples: int
     # Stories in test_exactly_once.py: observations, batches, rollups, partitions.
@@ -44,6 +46,7 @@ GATE = Extent(
     prefix_step=4,
     coverage_runs=8,
     examples=30,
+    fuzz_examples=5,
     run_machine_examples=8,
     store_examples=20,
     api_examples=2,
@@ -56,6 +59,7 @@ ALL = Extent(
     prefix_step=1,
     coverage_runs=24,
     examples=100,
+    fuzz_examples=50,
     run_machine_examples=50,
     store_examples=50,
     api_examples=20,

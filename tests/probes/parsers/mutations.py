@@ -1,0 +1,162 @@
+"""Damaged texts, and what may be found in them all the same.
+
+The oracle knows no format. A call that can be executed must have been written in the text: its
+name, its keys, its strings and its numbers occur there. Allowed for are the escapes of JSON and
+Python, HTML entities, Python's joining of adjacent strings, line breaks that Python unifies, and
+the spellings of names in `probes/resolve/tool_names.py`. Booleans and null are not looked for.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+
+from probes.messages import JSON
+from probes.parsers.reader import _vocabulary
+from tests.probes.parsers.test_properties import TAGS
+from tests.probes.parsers.writers import Call
+
+# Every string of the n-th call of a text begins with the n-th mark.
+MARKS = "①②③④⑤⑥⑦⑧"
+TOKENS = sorted({*_vocabulary("auto")[1].words, *TAGS})
+MAX_SPAN = 12
+
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[0-7]{1,3}|\r\n|[\s\S])")
+_ESCAPED = {
+    "n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v", "/": "/",
+    "\\": "\\", '"': '"', "'": "'", "\n": "", "\r\n": "",
+}  # fmt: skip
+_ADJACENT = re.compile(r"""['"]\s*[uU]?['"]""")
+_NUMBER = re.compile(r"(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?")
+
+
+def mark_strings(calls: Sequence[Call], marks: str = MARKS) -> list[Call]:
+    """The calls with their strings marked as theirs."""
+    return [
+        (name, {key: _mark(value, mark) for key, value in arguments.items()})
+        for (name, arguments), mark in zip(calls, marks, strict=False)
+    ]
+
+
+def _mark(value: JSON, mark: str) -> JSON:
+    match value:
+        case str():
+            return f"{mark}{value}"
+        case Mapping():
+            return {key: _mark(item, mark) for key, item in value.items()}
+        case list():
+            return [_mark(item, mark) for item in value]
+        case _:
+            return value
+
+
+@cache
+def edits(most: int) -> SearchStrategy[list[tuple[str, float, int, str]]]:
+    """Small changes: what is done, where (as a share of the text), how far, with which token."""
+    return st.lists(
+        st.tuples(
+            st.sampled_from(("delete", "duplicate", "swap", "insert")),
+            st.floats(0, 1, exclude_max=True),
+            st.integers(1, MAX_SPAN),
+            st.sampled_from(TOKENS) | st.characters(codec="utf-8", max_codepoint=127),
+        ),
+        min_size=1,
+        max_size=most,
+    )
+
+
+def apply_edits(text: str, changes: Sequence[tuple[str, float, int, str]]) -> str:
+    for kind, share, size, token in changes:
+        at = int(share * len(text))
+        before, span, after = text[:at], text[at : at + size], text[at + size :]
+        match kind:
+            case "delete":
+                text = before + after
+            case "duplicate":
+                text = before + span + span + after
+            case "swap":
+                text = before + after[:1] + span[1:] + span[:1] + after[1:]
+            case _:
+                text = before + token + span + after
+    return text
+
+
+def unwritten_parts(text: str, name: str, arguments: Mapping[str, JSON]) -> list[object]:
+    """What of a call does not occur in the text."""
+    readings = _readings(text)
+    strings = [*_strings(arguments)]
+    missing: list[object] = [
+        string for string in strings if not any(string in reading for reading in readings)
+    ]
+    if not any(_fold(name) in _fold(reading) for reading in readings):
+        missing.append(name)
+    numbers = {abs(float(found.replace("_", ""))) for found in _all_numbers(text)}
+    missing += [number for number in _numbers(arguments) if abs(number) not in numbers]
+    return missing
+
+
+def marks_of(arguments: Mapping[str, JSON]) -> set[str]:
+    return {mark for string in _strings(arguments) for mark in string if mark in MARKS}
+
+
+def _readings(text: str) -> list[str]:
+    decoded = _ESCAPE.sub(_decode, text)
+    readings = [text, decoded, _ESCAPE.sub(_decode, decoded), html.unescape(text)]
+    readings += [_ADJACENT.sub("", reading) for reading in (text, decoded)]
+    return [*readings, *(re.sub("\r\n?", "\n", reading) for reading in readings)]
+
+
+def _decode(escape: re.Match[str]) -> str:
+    code = escape[1]
+    if code[0] in "uUx" and len(code) > 1:
+        return chr(min(int(code[1:], 16), sys.maxunicode))
+    if code.isdigit() and code.isascii():
+        return chr(int(code, 8)) if not set(code) & set("89") else escape.group()
+    return _ESCAPED.get(code, escape.group())
+
+
+def _strings(value: JSON) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case Mapping():
+            for key, item in value.items():
+                yield key
+                yield from _strings(item)
+        case list():
+            for item in value:
+                yield from _strings(item)
+
+
+def _numbers(value: JSON) -> Iterator[float]:
+    match value:
+        case bool():
+            return
+        case int() | float():
+            yield float(value)
+        case Mapping():
+            for item in value.values():
+                yield from _numbers(item)
+        case list():
+            for item in value:
+                yield from _numbers(item)
+
+
+def _all_numbers(text: str) -> Iterator[str]:
+    # From every digit on: a damaged text may have letters right before a number.
+    for start in range(len(text)):
+        if text[start].isascii() and (text[start].isdigit() or text[start] == "."):
+            match: Any = _NUMBER.match(text, start)
+            if match:
+                yield match.group()
+
+
+def _fold(name: str) -> str:
+    return name.casefold().replace("-", "_").replace(" ", "_")
