@@ -227,14 +227,10 @@ def _values(schema: Mapping[str, Any], dialect: Dialect) -> SearchStrategy[Any]:
             return _leaves(dialect)[kind]
 
 
-def _some_of(members: Mapping[str, SearchStrategy[Any]]) -> SearchStrategy[dict[str, Any]]:
-    # Most members of most objects, in any order: the short way to interesting calls.
-    items = st.permutations(sorted(members)).flatmap(
-        lambda keys: st.integers(0, len(keys)).flatmap(
-            lambda count: st.fixed_dictionaries({key: members[key] for key in keys[:count]})
-        )
-    )
-    return items if members else st.just({})
+@st.composite
+def _some_of(draw: st.DrawFn, members: Mapping[str, SearchStrategy[Any]]) -> dict[str, Any]:
+    keys = draw(st.lists(st.sampled_from(sorted(members)), unique=True)) if members else []
+    return {key: draw(members[key]) for key in keys}
 
 
 def _leaves(dialect: Dialect) -> Mapping[str, SearchStrategy[Any]]:

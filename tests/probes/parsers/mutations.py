@@ -28,7 +28,14 @@ MARKS = "①②③④⑤⑥⑦⑧"
 TOKENS = sorted({*_vocabulary("auto")[1].words, *TAGS})
 MAX_SPAN = 12
 
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[0-7]{1,3}|\r\n|[\s\S])")
+# The escapes of JSON, of JSON between apostrophes, and of Python; others stand for themselves.
+_ESCAPES = (
+    re.compile(r"\\(u[0-9a-fA-F]{4}|[bfnrt/\\\"])"),
+    re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[bfnrt/\\\"'])"),
+    re.compile(
+        r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|x[0-9a-fA-F]{2}|[0-7]{1,3}|\r?\n|[abfnrtv\\\"'])"
+    ),
+)
 _ESCAPED = {
     "n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v", "/": "/",
     "\\": "\\", '"': '"', "'": "'", "\n": "", "\r\n": "",
@@ -107,19 +114,20 @@ def marks_of(arguments: Mapping[str, JSON]) -> set[str]:
 
 
 def _readings(text: str) -> list[str]:
-    decoded = _ESCAPE.sub(_decode, text)
-    readings = [text, decoded, _ESCAPE.sub(_decode, decoded), html.unescape(text)]
-    readings += [_ADJACENT.sub("", reading) for reading in (text, decoded)]
+    decoded = [text, *(escapes.sub(_decode, text) for escapes in _ESCAPES)]
+    twice = [_ESCAPES[0].sub(_decode, reading) for reading in decoded[1:]]
+    joined = [_ADJACENT.sub("", reading) for reading in decoded]
+    readings = [*decoded, *twice, *joined, html.unescape(text)]
     return [*readings, *(re.sub("\r\n?", "\n", reading) for reading in readings)]
 
 
 def _decode(escape: re.Match[str]) -> str:
     code = escape[1]
-    if code[0] in "uUx" and len(code) > 1:
+    if code[0] in "uUx":
         return chr(min(int(code[1:], 16), sys.maxunicode))
-    if code.isdigit() and code.isascii():
-        return chr(int(code, 8)) if not set(code) & set("89") else escape.group()
-    return _ESCAPED.get(code, escape.group())
+    if code[0].isdigit():
+        return chr(int(code, 8))
+    return _ESCAPED[code]
 
 
 def _strings(value: JSON) -> Iterator[str]:

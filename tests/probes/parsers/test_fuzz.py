@@ -46,10 +46,7 @@ fuzz = settings(
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-SMALL: list[Call] = [
-    ("get", {"key": "x y", "limit": 12}),
-    ("write_file", {"path": "a", "content": ""}),
-]
+SMALL: list[Call] = [("get", {"key": "x y", "limit": 12})]
 FREE_CALLS = 2_000
 CALLS_PER_CHARACTER = 50
 sizes = st.lists(st.integers(1, 20), max_size=40)
@@ -111,11 +108,9 @@ def test_beginning_of_a_text_has_no_other_calls(key: str, data: st.DataObject) -
 
 
 @every_format
-@pytest.mark.parametrize("format", ["auto", "own"])
-def test_every_beginning_of_a_small_text_has_no_other_calls(key: str, format: str) -> None:
+def test_every_beginning_of_a_small_text_has_no_other_calls(key: str) -> None:
     """The same at every character."""
-    name = FORMATS[key].name if format == "own" else format
-    answer = Answer(FORMATS[key].write(SMALL), SMALL, format=name)
+    answer = Answer(FORMATS[key].write(SMALL), SMALL, format=FORMATS[key].name)
 
     for end in range(len(answer.text) + 1):
         assert_safe_when_cut(answer, end)
