@@ -37,10 +37,18 @@ class _Node:
     pieces: list[str | _Node] = field(default_factory=list)
     closed: bool = False
     has_words: bool = False
+    stray: str = ""  # closing tags behind the last piece that close nothing
 
     def add_text(self, text: str) -> None:
-        self.pieces.append(text)
+        self.add(text)
         self.has_words = self.has_words or not text.isspace()
+
+    def add(self, piece: str | _Node) -> None:
+        """Add a piece, and before it the stray tags: inside a value they belong to it."""
+        if self.stray:
+            self.pieces.append(self.stray)
+            self.stray = ""
+        self.pieces.append(piece)
 
     @property
     def children(self) -> list[_Node]:
@@ -58,7 +66,7 @@ class _Node:
 
     def source(self) -> str:
         end = f"{PREFIX}</{self.tag}>" if self.closed else ""
-        return f"{PREFIX}<{self.tag}>{self.text}{end}"
+        return f"{PREFIX}<{self.tag}>{self.text}{self.stray}{end}"
 
 
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
@@ -89,7 +97,8 @@ class _Tree:
 
 def _hand_out(cursor: Cursor, context: ParseContext, name: str, root: _Node, tree: _Tree) -> bool:
     schema = _schema(name, context.tools)
-    items = tuple(_parameter(node, _property(schema, node.tag)) for node in _parameters(root))
+    nodes = _parameters(root, schema)
+    items = tuple(_parameter(node, _property(schema, node.tag)) for node in nodes)
     call = RawCall(name, Parameters(items), NAME, "", closed=tree.closed, notes=tree.notes)
     return context.emit_call(cursor, call, unknown=True)
 
@@ -108,12 +117,12 @@ def _read_tree(cursor: Cursor, root: _Node) -> Reading[_Tree | None]:
             node = _Node(tag)
             if len(stack) >= MAX_DEPTH:
                 return None
-            stack[-1].pieces.append(node)
+            stack[-1].add(node)
             stack.append(node)
         elif (yield from _is_spoken_of(cursor, stack, size)):
             stack[-1].add_text(match.group())
         elif tag in (open_tags := [node.tag for node in stack]):
-            # A closing tag ends everything inside it; one that closes nothing is passed over.
+            # A closing tag ends everything inside it.
             at = len(open_tags) - 1 - open_tags[::-1].index(tag)
             if at == 0:
                 cursor.take(size)
@@ -122,6 +131,8 @@ def _read_tree(cursor: Cursor, root: _Node) -> Reading[_Tree | None]:
             del stack[at:]
         elif tag == "tool_call" and len(stack) == 1:
             return _Tree(closed=True, notes=("missing_end",))
+        else:
+            stack[-1].stray += match.group()
         cursor.take(size)
     return None
 
@@ -144,10 +155,11 @@ def _end(cursor: Cursor, *, opened: bool) -> Reading[_Tree]:
     return _Tree(closed=not ended, notes=("missing_close",))
 
 
-def _parameters(root: _Node) -> Iterator[_Node]:
+def _parameters(root: _Node, schema: Mapping[str, JSON]) -> Iterator[_Node]:
     # In a parameter that is never closed, what follows its words are the next parameters.
     for node in root.children:
-        if node.closed or not node.is_text or not node.children:
+        is_text = node.is_text or _is_string(_property(schema, node.tag))
+        if node.closed or not is_text or not node.children:
             yield node
         else:
             first = node.pieces.index(node.children[0])
@@ -157,14 +169,14 @@ def _parameters(root: _Node) -> Iterator[_Node]:
 
 def _parameter(node: _Node, schema: Mapping[str, JSON]) -> Parameter:
     # The value of a flat parameter is left to the ladder; the tags of a nested one are its type.
-    if node.is_text:
+    if node.is_text or _is_string(schema):
         return Parameter(node.tag, node.text)
     value = json.dumps(_value(node, schema), ensure_ascii=False)
     return Parameter(node.tag, value, is_string=False)
 
 
 def _value(node: _Node, schema: Mapping[str, JSON]) -> JSON:
-    if node.is_text:
+    if node.is_text or _is_string(schema):
         return _leaf(node.text, schema)
     if all(child.tag == ITEM for child in node.children):
         items = schema.get("items")
@@ -174,14 +186,22 @@ def _value(node: _Node, schema: Mapping[str, JSON]) -> JSON:
 
 
 def _leaf(text: str, schema: Mapping[str, JSON]) -> JSON:
-    kinds = schema.get("type", ())
-    kinds = (kinds,) if isinstance(kinds, str) else kinds
-    if (isinstance(kinds, (list, tuple)) and "string" in kinds) or "enum" in schema:
-        return text
-    if not _LITERAL.fullmatch(text.strip()):
+    if "string" in _types(schema) or "enum" in schema or not _LITERAL.fullmatch(text.strip()):
         return text
     value: JSON = json.loads(text)
     return value
+
+
+def _is_string(schema: Mapping[str, JSON]) -> bool:
+    # Tags inside a declared string are part of it: JSON made of them was never written.
+    types = _types(schema)
+    return "string" in types and not types & {"object", "array"}
+
+
+def _types(schema: Mapping[str, JSON]) -> frozenset[str]:
+    kinds = schema.get("type", ())
+    kinds = (kinds,) if isinstance(kinds, str) else kinds
+    return frozenset(map(str, kinds)) if isinstance(kinds, (list, tuple)) else frozenset()
 
 
 def _schema(name: str, tools: tuple[ToolSpec, ...]) -> Mapping[str, JSON]:

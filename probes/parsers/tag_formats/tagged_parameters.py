@@ -17,6 +17,7 @@ from probes.parsers.context import ParseContext
 from probes.parsers.cursor import Cursor, Reading, TagSearch
 
 MAX_PARAMETERS = 10_000
+MIXED = "A value runs on into the next call: an end tag is missing."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class TaggedBody:
     closed: bool = True
     open_value: bool = False
     notes: tuple[str, ...] = ()
+    fault: str = ""
 
 
 @dataclass(slots=True)
@@ -52,9 +54,24 @@ class _State:
     notes: dict[str, None] = field(default_factory=dict)
     open_value: bool = False
     nested: bool = False
+    # A value has the opening tag of a call in it.
+    holds_call: bool = False
+    # Such a value was cut into several, the last of which belong to that call.
+    mixed: bool = False
+
+    def take(self, value: _Value) -> None:
+        self.items += value.parameters()
+        self.notes |= value.notes
+        self.holds_call = self.holds_call or value.holds_call
+        self.mixed = self.mixed or (value.holds_call and value.is_split)
 
     def body(self, *, closed: bool) -> TaggedBody:
-        return TaggedBody(Parameters(tuple(self.items)), closed, self.open_value, tuple(self.notes))
+        # The last of two values counts. Where the first ran on into the next call, that would make
+        # one call of two.
+        twice = len({item.key for item in self.items}) < len(self.items)
+        fault = MIXED if self.mixed or (self.holds_call and twice) else ""
+        items, notes = tuple(self.items), tuple(self.notes)
+        return TaggedBody(Parameters(items), closed, self.open_value, notes, fault)
 
 
 def read_tagged_call(
@@ -65,7 +82,14 @@ def read_tagged_call(
     if body is None:
         return False
     call = RawCall(
-        name, body.arguments, format, "", "", body.closed, body.open_value, notes=body.notes
+        name,
+        body.arguments,
+        format,
+        "",
+        closed=body.closed,
+        open_value=body.open_value,
+        notes=body.notes,
+        fault=body.fault,
     )
     return context.emit_call(cursor, call, unknown=tags.unknown_names)
 
@@ -118,10 +142,11 @@ def _read_value(
     while True:
         match = yield from cursor.search(tags.marks, value.add)
         if match is None:
-            state.items += value.parameters()
+            state.take(value)
             state.open_value = True
             return
         kind = match.lastgroup or ""
+        value.holds_call = value.holds_call or kind == "call"
         if kind == "call" and context.nesting:
             depth += 1
             state.nested = True
@@ -136,8 +161,7 @@ def _read_value(
                     cursor.take(size)
                 else:
                     state.notes["missing_close"] = None
-                state.items += value.parameters()
-                state.notes |= value.notes
+                state.take(value)
                 return
             value.refuse_splits(kind)
             value.add(cursor.take(size))
@@ -180,7 +204,12 @@ class _Value:
         self._keys = [key]
         self._texts: list[list[str]] = [[]]
         self.at_line_start = False
+        self.holds_call = False
         self._last = ""
+
+    @property
+    def is_split(self) -> bool:
+        return len(self._keys) > 1
 
     @property
     def speaks_of_tag(self) -> bool:
@@ -223,7 +252,7 @@ class _Value:
         del self._keys[1:], self._texts[1:]
 
     def parameters(self) -> list[Parameter]:
-        if len(self._keys) > 1:
+        if self.is_split:
             self.notes["missing_close"] = None
         pairs = zip(self._keys, self._texts, strict=True)
         return [

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.probes.parsers.read_helpers import calls, raw_calls, read_every_way
+from probes.messages import ToolSpec
+from probes.text_answer import read_text_answer
+from tests.probes.parsers.read_helpers import TOOLS, calls, raw_calls, read_every_way
 from tests.probes.parsers.writers import FORMATS
 
 P = "]<]minimax[>["
@@ -93,3 +95,54 @@ def test_m3_closing_tag_between_words_of_a_value_is_text(tag: str) -> None:
 
     assert calls(found) == written
     assert raw_calls(found)[0].notes == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<invoke name="f">\n<parameter name="a">1</parameter>x\n'
+        '<invoke name="f">\n<parameter name="b">2</parameter>\n</invoke>',
+        "<function=f>\n<parameter=a>\n1\n</parameter>x\n"
+        "<function=f>\n<parameter=b>\n2\n</parameter>\n</function>",
+        '<function name="f"><param name="a">1</param>x\n'
+        '<function name="f"><param name="b">2</param></function>',
+        '<invoke name="f"><parameter name="a">1</parameter><parameter name="b">2</parameter>x'
+        '<invoke name="f"><parameter name="a">3</invoke></parameter>'
+        '<parameter name="b">4</parameter></invoke>',
+    ],
+    ids=["invoke", "qwen_xml", "minicpm5", "twice"],
+)
+def test_value_that_runs_on_into_the_next_call_makes_no_call_of_both(text: str) -> None:
+    """Arguments of two calls are never executed as one."""
+    found = read_every_way(text)
+    answer = read_text_answer([text], TOOLS)
+
+    assert raw_calls(found)[0].fault
+    assert (answer.calls, [call.name for call in answer.broken]) == ((), ["f"])
+
+
+STRING = ToolSpec("f", "", {"type": "object", "properties": {"a": {"type": "string"}}})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        f"{P}<b>x{P}</b>",
+        f"one{P}</x>{P}<b>two{P}</b>",
+        f"one{P}<b>two{P}</x>{P}</b>",
+    ],
+)
+def test_m3_tags_in_a_declared_string_are_part_of_it(value: str) -> None:
+    """A string is what was written, never JSON that was made of its tags, and loses none."""
+    [call] = read_text_answer([FORMATS["minimax_m3"].write([("f", {"a": value})])], [STRING]).calls
+
+    assert call.input == {"a": value}
+
+
+def test_m3_opening_tag_of_a_string_written_twice_counts_once() -> None:
+    """Nothing but white space stands between the two, and the first is never closed."""
+    text = f'{P}<invoke name="f">{P}<a>{P}<a>1{P}</a>{P}</invoke>\n{P}</tool_call>'
+
+    [call] = read_text_answer([text], [STRING]).calls
+
+    assert call.input == {"a": "1"}
