@@ -209,7 +209,7 @@ def calls_of(dialect: Dialect) -> SearchStrategy[Call]:
     """A call of a declared tool, with any of its arguments."""
     tools = [tool for tool in TOOLS if not (dialect.typed_tags and tool.name == "store")]
     return st.one_of(
-        st.tuples(st.just(tool.name), _values(tool.schema or {}, dialect)) for tool in tools
+        [st.tuples(st.just(tool.name), _values(tool.schema or {}, dialect)) for tool in tools]
     )
 
 
@@ -246,7 +246,7 @@ def _leaves(dialect: Dialect) -> Mapping[str, SearchStrategy[Any]]:
 @cache
 def _free_objects(dialect: Dialect) -> SearchStrategy[Any]:
     keys = st.sampled_from(("a", "name", "arguments", "type", "key_2", "Ab"))
-    leaves = st.one_of(_leaves(dialect).values())
+    leaves = st.one_of(list(_leaves(dialect).values()))
     inner = st.recursive(
         leaves,
         lambda inner: st.lists(inner, max_size=2) | st.dictionaries(keys, inner, max_size=2),

@@ -13,7 +13,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -40,6 +40,9 @@ _ESCAPED = {
     "n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "a": "\a", "v": "\v", "/": "/",
     "\\": "\\", '"': '"', "'": "'", "\n": "", "\r\n": "",
 }  # fmt: skip
+_TAG = re.compile(
+    r"(\]<\]minimax\[>\[</?[^<>]{0,60}>|</?[^<>\n]{1,60}>|\[[A-Z_/]+\]|✿\w+✿|```\w*|[\"'{}()\[\],:\n])"
+)
 _ADJACENT = re.compile(r"""['"]\s*[uU]?['"]""")
 _NUMBER = re.compile(r"(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?")
 
@@ -64,35 +67,56 @@ def _mark(value: JSON, mark: str) -> JSON:
             return value
 
 
+Edit: TypeAlias = tuple[str, float, float, int, str]
+
+
 @cache
-def edits(most: int) -> SearchStrategy[list[tuple[str, float, int, str]]]:
-    """Small changes: what is done, where (as a share of the text), how far, with which token."""
-    return st.lists(
-        st.tuples(
-            st.sampled_from(("delete", "duplicate", "swap", "insert")),
-            st.floats(0, 1, exclude_max=True),
-            st.integers(1, MAX_SPAN),
-            st.sampled_from(TOKENS) | st.characters(codec="utf-8", max_codepoint=127),
-        ),
-        min_size=1,
-        max_size=most,
-    )
+def edits(most: int) -> SearchStrategy[list[Edit]]:
+    """Small changes: what is done, at which two shares of the text, how far, with which token."""
+    place = st.floats(0, 1, exclude_max=True)
+    token = st.sampled_from(TOKENS) | st.characters(codec="utf-8", max_codepoint=127)
+    kind = st.sampled_from(("delete", "duplicate", "swap", "insert", "drop", "double", "exchange"))
+    edit = st.tuples(kind, place, place, st.integers(1, MAX_SPAN), token)
+    return st.lists(edit, min_size=1, max_size=most)
 
 
-def apply_edits(text: str, changes: Sequence[tuple[str, float, int, str]]) -> str:
-    for kind, share, size, token in changes:
-        at = int(share * len(text))
-        before, span, after = text[:at], text[at : at + size], text[at + size :]
-        match kind:
-            case "delete":
-                text = before + after
-            case "duplicate":
-                text = before + span + span + after
-            case "swap":
-                text = before + after[:1] + span[1:] + span[:1] + after[1:]
-            case _:
-                text = before + token + span + after
+def apply_edits(text: str, changes: Sequence[Edit]) -> str:
+    for kind, share, other, size, token in changes:
+        if kind in ("drop", "double", "exchange"):
+            text = _change_tag(text, kind, share, other)
+        else:
+            text = _change_characters(text, kind, int(share * len(text)), size, token)
     return text
+
+
+def _change_characters(text: str, kind: str, at: int, size: int, token: str) -> str:
+    before, span, after = text[:at], text[at : at + size], text[at + size :]
+    match kind:
+        case "delete":
+            return before + after
+        case "duplicate":
+            return before + span + span + after
+        case "swap":
+            return before + after[:1] + span[1:] + span[:1] + after[1:]
+        case _:
+            return before + token + span + after
+
+
+def _change_tag(text: str, kind: str, share: float, other: float) -> str:
+    # The odd pieces are tags, brackets and quotation marks.
+    pieces = _TAG.split(text)
+    tags = range(1, len(pieces), 2)
+    if not tags:
+        return text
+    first, second = (tags[int(place * len(tags))] for place in (share, other))
+    match kind:
+        case "drop":
+            pieces[first] = ""
+        case "double":
+            pieces[first] *= 2
+        case _:
+            pieces[first], pieces[second] = pieces[second], pieces[first]
+    return "".join(pieces)
 
 
 def unwritten_parts(text: str, name: str, arguments: Mapping[str, JSON]) -> list[object]:
@@ -109,8 +133,14 @@ def unwritten_parts(text: str, name: str, arguments: Mapping[str, JSON]) -> list
     return missing
 
 
-def marks_of(arguments: Mapping[str, JSON]) -> set[str]:
-    return {mark for string in _strings(arguments) for mark in string if mark in MARKS}
+def calls_mixed_in(arguments: Mapping[str, JSON]) -> set[str]:
+    """The marks of the calls that the strings come from.
+
+    A string that has several marks is not counted: none of these formats escapes anything, so that
+    a value may quote a whole call, and one that lost its end looks the same.
+    """
+    marks = ({mark for mark in string if mark in MARKS} for string in _strings(arguments))
+    return {mark for found in marks if len(found) == 1 for mark in found}
 
 
 def _readings(text: str) -> list[str]:
@@ -141,6 +171,8 @@ def _strings(value: JSON) -> Iterator[str]:
         case list():
             for item in value:
                 yield from _strings(item)
+        case _:
+            pass
 
 
 def _numbers(value: JSON) -> Iterator[float]:
@@ -155,6 +187,8 @@ def _numbers(value: JSON) -> Iterator[float]:
         case list():
             for item in value:
                 yield from _numbers(item)
+        case _:
+            pass
 
 
 def _all_numbers(text: str) -> Iterator[str]:

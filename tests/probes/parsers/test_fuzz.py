@@ -31,9 +31,9 @@ from tests.probes.parsers.grammar import (
 from tests.probes.parsers.mutations import (
     MARKS,
     apply_edits,
+    calls_mixed_in,
     edits,
     mark_strings,
-    marks_of,
     unwritten_parts,
 )
 from tests.probes.parsers.test_properties import cut
@@ -119,7 +119,7 @@ def test_every_beginning_of_a_small_text_has_no_other_calls(key: str) -> None:
 def assert_written(found: TextAnswer, text: str) -> None:
     for call in found.calls:
         assert unwritten_parts(text, call.name, call.input) == []
-        assert len(marks_of(call.input)) <= 1, call
+        assert len(calls_mixed_in(call.input)) <= 1, call
 
 
 def marked_text(data: st.DataObject, key: str, marks: str) -> str:
