@@ -13,6 +13,9 @@ from workers import shutdown  # noqa: F401 -- before the pool forks
 from workers.timer import ScheduleTimer
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+# Celery runs Django's checks at each start and ignores their result. They import all pages and
+# the API, which takes as long as the rest of the start. `./run check` and `migrate` run them.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "yes")
 
 app = Celery("toolgauge", include=["workers.notifying", "workers.probing", "workers.upkeep"])
 app.config_from_object("workers.celeryconfig")
