@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from launcher import ports, postgres, valkey
@@ -23,6 +23,7 @@ from launcher.supervisor import StopRequest, StopRequested, Supervisor
 
 BIN = Path(sys.executable).parent
 MANAGE = (sys.executable, "manage.py")
+PYTEST = (sys.executable, "-m", "pytest")
 
 CHECKS_WITHOUT_SERVERS: Mapping[str, Sequence[str]] = {
     "format": (str(BIN / "ruff"), "format", "--check", "."),
@@ -39,6 +40,8 @@ MIGRATIONS_CHECK = (*MANAGE, "makemigrations", "--check", "--dry-run")
 # One process per file, since its tests share fixtures. In our order, the slowest files first:
 # xdist's own order runs files with one long test last.
 BY_FILE = ("--dist", "loadfile", "--no-loadscope-reorder")
+# For xdist: pytest's own process, and no other.
+ONE_PROCESS = "0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class Plan:
     checks: bool
     servers: bool
     tests: Mapping[str, Sequence[str]]
+    # Tests without servers that run at the same time as the others.
+    tests_alone: Mapping[str, Sequence[str]] = field(default_factory=dict)
     # Also what the gate omits; tests/extent.py lists it.
     everything: bool = False
 
@@ -76,12 +81,16 @@ def make_plan(arguments: Sequence[str]) -> Plan:
     if command == "check":
         return Plan(checks=True, servers=True, tests={})
     if "--fast" in rest:
-        return Plan(checks=True, servers=False, tests=_tests_without_servers(pytest_arguments))
+        tests = _tests_without_servers("auto", pytest_arguments)
+        return Plan(checks=True, servers=False, tests=tests)
     if pytest_arguments:
         return Plan(
-            False, not _need_no_servers(pytest_arguments), {"tests": pytest_arguments}, everything
+            checks=False,
+            servers=not _need_no_servers(pytest_arguments),
+            tests={"tests": pytest_arguments},
+            everything=everything,
         )
-    return Plan(True, True, _all_tests(), everything)
+    return Plan(True, True, _tests_with_servers(), _tests_without_servers(ONE_PROCESS), everything)
 
 
 def _run(plan: Plan, steps: Steps) -> None:
@@ -90,9 +99,11 @@ def _run(plan: Plan, steps: Steps) -> None:
     with _start_servers(steps.stop) if plan.servers else _environment_without_servers() as env:
         if plan.checks and plan.servers:
             steps.run("migrations", MIGRATIONS_CHECK, env)
-        extent = {"TEST_EXTENT": "all" if plan.everything else "gate"}
+        env |= {"TEST_EXTENT": "all" if plan.everything else "gate"}
+        for name, pytest_arguments in plan.tests_alone.items():
+            steps.run_in_background(name, (*PYTEST, *pytest_arguments), env)
         for name, pytest_arguments in plan.tests.items():
-            steps.run(name, (sys.executable, "-m", "pytest", *pytest_arguments), env | extent)
+            steps.run(name, (*PYTEST, *pytest_arguments), env)
         steps.wait_for_background()
 
 
@@ -108,18 +119,20 @@ def _need_no_servers(pytest_arguments: Sequence[str]) -> bool:
     return bool(is_inside) and all(is_inside)
 
 
-def _tests_without_servers(options: Sequence[str] = ()) -> dict[str, Sequence[str]]:
+def _tests_without_servers(processes: str, options: Sequence[str] = ()) -> dict[str, Sequence[str]]:
     folders = [f"tests/{name}" for name in WITHOUT_SERVERS]
-    return {"tests alone": ("--numprocesses", "auto", *BY_FILE, *folders, *options)}
+    return {"tests alone": ("--numprocesses", processes, *BY_FILE, *folders, *options)}
 
 
-def _all_tests() -> dict[str, Sequence[str]]:
+def _tests_with_servers() -> dict[str, Sequence[str]]:
     """Each process has a database and a broker of its own (tests/own_broker.py).
 
-    Tests wait for servers, so there are two more processes than cores; tests that need no
-    server run in the same session and use the cores meanwhile.
+    Tests wait for servers, so there is one more process than cores, besides the one that runs the
+    tests without servers. Every process imports and collects all tests of its session, which takes
+    seconds: that is why these are two sessions.
     """
-    return {"tests": ("--numprocesses", str((os.cpu_count() or 1) + 2), *BY_FILE)}
+    ignored = [f"--ignore=tests/{name}" for name in WITHOUT_SERVERS]
+    return {"tests": ("--numprocesses", str((os.cpu_count() or 1) + 1), *BY_FILE, *ignored)}
 
 
 def _check_without_servers(steps: Steps) -> None:

@@ -40,9 +40,9 @@ def start(folder: Path, *arguments: str, linger: float = 0.0) -> subprocess.Pope
 @pytest.mark.parametrize(
     ("arguments", "checks", "servers", "steps"),
     [
-        ([], True, True, ["tests"]),
-        (["test"], True, True, ["tests"]),
-        (["test", "--all"], True, True, ["tests"]),
+        ([], True, True, ["tests alone", "tests"]),
+        (["test"], True, True, ["tests alone", "tests"]),
+        (["test", "--all"], True, True, ["tests alone", "tests"]),
         (["test", "--fast"], True, False, ["tests alone"]),
         (["check"], True, True, []),
         (["test", "tests/probes"], False, False, ["tests"]),
@@ -59,14 +59,25 @@ def test_servers_start_only_for_tests_that_need_them(
     """The paths decide; without paths all tests run, and they need servers."""
     plan = make_plan(arguments)
 
-    assert (plan.checks, plan.servers, list(plan.tests)) == (checks, servers, steps)
+    tests = {**plan.tests_alone, **plan.tests}
+    assert (plan.checks, plan.servers, list(tests)) == (checks, servers, steps)
     assert plan.everything == ("--all" in arguments)
-    assert not {"--all", "--fast"} & {argument for step in plan.tests.values() for argument in step}
+    assert not {"--all", "--fast"} & {argument for step in tests.values() for argument in step}
 
 
 def test_folders_without_servers_exist() -> None:
     """A folder that was renamed would run twice, or not at all."""
     assert [name for name in WITHOUT_SERVERS if not (ROOT / "tests" / name).is_dir()] == []
+
+
+def test_every_folder_belongs_to_one_of_the_two_sessions() -> None:
+    """`./run test` runs each test once, at the same time in one session or the other."""
+    plan = make_plan(["test"])
+
+    (alone,), (others,) = plan.tests_alone.values(), plan.tests.values()
+    folders = {argument for argument in alone if argument.startswith("tests/")}
+    assert folders == {argument.removeprefix("--ignore=") for argument in others if "=" in argument}
+    assert not [argument for argument in others if argument.startswith("tests/")]
 
 
 def test_tests_without_servers_get_none(tmp_path: Path) -> None:
