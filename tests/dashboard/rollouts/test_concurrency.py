@@ -93,16 +93,16 @@ def test_of_two_concurrent_changes_of_the_gates_one_is_refused() -> None:
     barrier = Barrier(len(people))
 
     @own_connection
-    def change(by: User) -> str:
+    def change(by: User, runs: int) -> str:
         barrier.wait()
         try:
-            gates.change_gates(other_gates(runs=by.pk), by=by, reason="mine", seen=0)
+            gates.change_gates(other_gates(runs=runs), by=by, reason="mine", seen=0)
         except Refused as refused:
             return refused.message
         return "changed"
 
     with ThreadPoolExecutor(len(people)) as pool:
-        answers = sorted(pool.map(change, people))
+        answers = sorted(pool.map(change, people, (31, 32)))
 
     assert answers == ["Somebody else has changed the gates since. Look at them again.", "changed"]
     assert GateVersion.objects.count() == 1
