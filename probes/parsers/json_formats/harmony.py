@@ -20,7 +20,7 @@ _RECIPIENT = re.compile(r"\bto=([^\s<]{1,256})")
 _CHANNEL = re.compile(r"<\|channel\|>\s{0,16}(\w{1,32})")
 _NAME = re.compile(r"[\w.-]{1,256}")
 _HEADER_WORDS = frozenset(
-    {"json", "code", "commentary", "analysis", "final", "constrain", "message"}
+    {"json", "code", "channel", "commentary", "analysis", "final", "constrain", "message"}
 )
 _PEOPLE = frozenset({"assistant", "user", "system", "developer"})
 

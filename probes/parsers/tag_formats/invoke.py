@@ -68,4 +68,5 @@ def _read_body(cursor: Cursor, context: ParseContext, name: str, format: str) ->
     return (yield from read)
 
 
-PARSER = Parser(NAME, (OPEN, "<function_calls>", "<tool_calls>"), read_calls)
+OPENERS = (OPEN, "<function_calls>", "<tool_calls>", "<tool_call>", "<minimax:tool_call>")
+PARSER = Parser(NAME, OPENERS, read_calls)

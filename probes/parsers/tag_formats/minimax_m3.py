@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from probes.messages import JSON, ToolSpec
@@ -182,7 +182,16 @@ def _value(node: _Node, schema: Mapping[str, JSON]) -> JSON:
         items = schema.get("items")
         inner = items if isinstance(items, Mapping) else {}
         return [_value(child, inner) for child in node.children]
-    return {child.tag: _value(child, _property(schema, child.tag)) for child in node.children}
+    return _object(node.children, schema)
+
+
+def _object(children: Sequence[_Node], schema: Mapping[str, JSON]) -> dict[str, JSON]:
+    # A tag that stands several times makes a list.
+    values: dict[str, list[JSON]] = {}
+    for child in children:
+        declared = _property(schema, child.tag)
+        values.setdefault(child.tag, []).append(_value(child, declared))
+    return {tag: found if len(found) > 1 else found[0] for tag, found in values.items()}
 
 
 def _leaf(text: str, schema: Mapping[str, JSON]) -> JSON:
