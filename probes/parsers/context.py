@@ -36,6 +36,8 @@ class ParseContext:
         self.nesting = True
         self.again = False
         self.framed = False  # the header of a message was seen, so tokens that end one are markup
+        self.think_quoted = False  # a think tag was seen in a quotation
+        self.in_answer = False  # the tag of the answer was passed, so its end is markup
         self.kimi = False  # a section of Kimi K2 was seen, so its end token is markup
         self.glued = False  # the markup stands in the middle of a line
         self._spent = 0

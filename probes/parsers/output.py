@@ -63,6 +63,10 @@ class Output:
         self._text: list[str] = []  # visible text that was not handed out yet, in pieces
         self._text_size = 0
         self._decided = not lone_close
+        # Text behind a think tag in the middle of an answer: reasoning, if it is closed.
+        self._tentative = False
+        self._tentative_from = 0
+        self._before_tentative: list[str] = []
 
     @property
     def holds_calls(self) -> bool:
@@ -138,10 +142,32 @@ class Output:
         self.location = Location.CONTENT
         self._start_over()
 
+    def open_tentatively(self, tag: str) -> None:
+        """Take what follows the tag as reasoning if it is closed; until then it is text."""
+        if not self._tentative:
+            if self._decided:
+                self._hand_out_text()
+            self._before_tentative, self._text = self._text, []
+            self._tentative, self._tentative_from = True, self._text_size + len(tag)
+
+    def close_tentative(self) -> bool:
+        """Whether what stands behind the last think tag is reasoning, now closed."""
+        if not self._tentative or self._text_size - self._tentative_from > MAX_HELD:
+            return False
+        pieces = self._text[1:]  # without the tag
+        self._text, self._before_tentative = self._before_tentative, []
+        self._tentative = False
+        self.decide()
+        self._found.append(ReasoningText("".join(pieces), complete=True))
+        self._start_over()
+        return True
+
     def close_unopened(self) -> bool:
         """A closing tag without an opening one: take what came before as reasoning, if allowed."""
-        if self._holds_text:
+        if not self._decided and self._text_size <= MAX_HELD:
             self._decided = True
+            if self._tentative:
+                self._give_up_tentative()
             self._move_to_reasoning()
             self._start_over()
             return True
@@ -166,7 +192,14 @@ class Output:
 
     @property
     def _holds_text(self) -> bool:
+        if self._tentative and self._text_size - self._tentative_from <= MAX_HELD:
+            return True
         return not self._decided and self._text_size <= MAX_HELD
+
+    def _give_up_tentative(self) -> None:
+        self._text = [*self._before_tentative, *self._text]
+        self._before_tentative = []
+        self._tentative = False
 
     def _reason(self, text: str) -> None:
         last = self._held[-1] if self._held else None
@@ -273,6 +306,8 @@ class Output:
         self._text_size += len(text)
 
     def _hand_out_text(self) -> None:
+        if self._tentative:
+            self._give_up_tentative()
         # One object for all pieces: a long text has very many.
         if self._text:
             self._found.append(VisibleText("".join(self._text)))

@@ -69,6 +69,12 @@ class Quoting:
         return _BLOCK_QUOTE.match(self._head) is not None or self._indented
 
     @property
+    def in_fence(self) -> bool:
+        """Whether a code block was opened and not closed."""
+        self._look()
+        return bool(self._fence) or self._span >= 3
+
+    @property
     def between_quotes(self) -> bool:
         """Whether an opening quotation mark or bracket stands right before this place."""
         self._look()

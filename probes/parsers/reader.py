@@ -13,7 +13,8 @@ from probes.parsers.cursor import Cursor
 from probes.parsers.markup import Markup
 from probes.parsers.output import Output
 from probes.parsers.quoting import QUOTE_WORDS, TICK
-from probes.parsers.scanner import CLOSERS, ENDS, STOPS, THINK, WRAPPERS, Formats, Scanner
+from probes.parsers.reasoning_tags import ANSWER, CLOSERS, STOPS, TAGS
+from probes.parsers.scanner import Formats, Scanner
 from probes.parsers.text_items import ReasoningText, TextItem, VisibleText, merge_items
 from probes.parsers.word_search import WordSearch
 
@@ -106,9 +107,7 @@ def _vocabulary(format: str) -> tuple[Formats, WordSearch]:
     )
     openers = (opener for parser in parsers if not parser.whole for opener in parser.openers)
     words = {opener for opener in openers if opener[0] != TICK}
-    return Formats(parsers), WordSearch(
-        {*words, *THINK, *CLOSERS, *WRAPPERS, *ENDS, *STOPS, *QUOTE_WORDS}
-    )
+    return Formats(parsers), WordSearch({*words, *TAGS, ANSWER, *STOPS, *QUOTE_WORDS})
 
 
 def _open_end(prefill: str, words: WordSearch) -> str:

@@ -10,90 +10,25 @@ it (`output.py`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import MappingProxyType
 
 from probes.parsers.context import ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading
-from probes.parsers.json_formats import harmony, inkling
 from probes.parsers.quoting import QUOTE_WORDS, TICK, TILDES, Quoting
-from probes.parsers.tag_formats import muse_glimmer
+from probes.parsers.reasoning_tags import (
+    ANSWER,
+    ANSWER_END,
+    CLOSERS,
+    ENDS,
+    HEADERS,
+    PHRASES,
+    STOPS,
+    TAGS,
+    THINK,
+    WRAPPERS,
+)
 from probes.parsers.truncated_calls import MAX_HEAD, begins_call
 from probes.parsers.word_search import WordSearch
 
-THINK = MappingProxyType(
-    {
-        "<think>": "</think>",
-        "<mm:think>": "</mm:think>",
-        "[THINK]": "[/THINK]",
-        "<|open|>think<|sep|>": "<|close|>think<|sep|>",
-        "<|START_THINKING|>": "<|END_THINKING|>",
-        "<longcat_think>": "</longcat_think>",
-        "<|inner_prefix|>": "<|inner_suffix|>",
-        "<|channel>thought": "<channel|>",
-        "<think:opensource>": "</think:opensource>",
-        "<seed:think>": "</seed:think>",
-        "<|think|>": "<|end|>",
-        "<|content_thinking|>": "<|end_message|>",
-    }
-)
-# Headers of a message with visible text (Solar Open, Inkling, GigaChat 3). Behind one of them the
-# tokens that end a message are markup too.
-HEADERS = frozenset(
-    {"<|begin|>assistant", "<|content|>", "<|flush|>", "<|content_text|>", "<|message_sep|>"}
-)
-ENDS = frozenset({*harmony.ENDS, *inkling.ENDS, *muse_glimmer.ENDS})
-# Ends reasoning that only the prompt opens, in words that prose may contain as well (Apriel).
-LONE_CLOSER = "[BEGIN FINAL RESPONSE]"
-# Markup around visible text, which is not part of it (Kimi K3, Cohere, Apriel).
-WRAPPERS = frozenset(
-    {
-        "<|open|>response<|sep|>",
-        "<|close|>response<|sep|>",
-        "<|START_RESPONSE|>",
-        "<|END_RESPONSE|>",
-        "<|START_TEXT|>",
-        "<|END_TEXT|>",
-        "[END FINAL RESPONSE]",
-        '<|open|>message role="assistant"<|sep|>',
-        "<|close|>message<|sep|>",
-        *HEADERS,
-    }
-)
-CLOSERS = frozenset({*THINK.values(), LONE_CLOSER})
-_TAGS = frozenset({*THINK, *CLOSERS, *WRAPPERS, *ENDS})
-# Tokens and closing tags that an engine leaves behind a call; elsewhere they are text.
-STOPS = frozenset(
-    {
-        "<|im_end|>",
-        "<|eot_id|>",
-        "<|eom_id|>",
-        "<|end_of_text|>",
-        "<|endoftext|>",
-        "<|end_of_turn|>",
-        "<|END_OF_TURN_TOKEN|>",
-        "<|observation|>",
-        "<|assistant_end|>",
-        "<|end_of_msg|>",
-        "<SPECIAL_12>",
-        "<seed:eos>",
-        "<end_of_turn>",
-        "<turn|>",
-        "<eos>",
-        "</s>",
-        "<｜end▁of▁sentence｜>",
-        "[e~[",
-        "</tool_call>",
-        "</tool_calls>",
-        "</function_calls>",
-        "</function_call>",
-        "</minimax:tool_call>",
-        "</seed:tool_call>",
-        "</TOOLCALL>",
-        "</function>",
-        "</invoke>",
-        "</answer>",
-    }
-)
 # Tags around calls whose own tags count at the start of a line.
 _CALL_WRAPPERS = frozenset(
     {"<tool_call>", "<minimax:tool_call>", "<function_calls>", "<tool_calls>"}
@@ -151,7 +86,7 @@ class Scanner:
                 yield from self._quote(word)
             elif word in STOPS:
                 self._stop(word)
-            elif word in _TAGS:
+            elif word in TAGS:
                 self._tag(word)
             else:
                 yield from self._call(word)
@@ -192,9 +127,8 @@ class Scanner:
         return (yield from self._cursor.peek(1)) in ("", "\n", "\r", " ")
 
     def _stop(self, word: str) -> None:
-        if self._behind_call:
-            self._cursor.take(len(word))
-            self._out.skip_markup(len(word))
+        if self._behind_call or (word == ANSWER_END and self._context.in_answer):
+            self._pass_tag(word)
         else:
             self._prose(self._cursor.take(len(word)))
 
@@ -204,12 +138,15 @@ class Scanner:
 
     def _tag(self, word: str) -> None:
         if self._markup(word):
-            self._cursor.take(len(word))
-            self._out.skip_markup(len(word))
+            self._pass_tag(word)
             self._quoting = Quoting()
             self._tried = False
         else:
             self._prose(self._cursor.take(len(word)))
+
+    def _pass_tag(self, word: str) -> None:
+        self._cursor.take(len(word))
+        self._out.skip_markup(len(word))
 
     def _markup(self, word: str) -> bool:
         # Whether the tag does something here; otherwise it is text.
@@ -218,10 +155,10 @@ class Scanner:
                 self._out.close_reasoning()
             return word == self._closer
         if self._quoting.quoted:
-            return False
-        if word in THINK and self._out.blank:
-            self._closer = THINK[word]
-            self._out.open_reasoning()
+            return self._closes_around_fence(word)
+        if word in THINK:
+            return self._opens_reasoning(word)
+        if word == self._closer and self._out.close_tentative():
             return True
         if word in ENDS:
             return self._context.framed or self._behind_call
@@ -229,8 +166,34 @@ class Scanner:
             self._context.framed = True
         return word in WRAPPERS or (word in CLOSERS and self._out.close_unopened())
 
+    def _opens_reasoning(self, word: str) -> bool:
+        """Whether the tag opens reasoning for certain: it is the first of the text, or behind a
+        think tag or a call. At the start of a later line that depends on whether it is closed.
+        """
+        first = self._out.at_start if word in PHRASES else self._out.blank
+        if first:
+            self._closer = THINK[word]
+            self._out.open_reasoning()
+        elif self._quoting.blank and word not in PHRASES:
+            self._closer = THINK[word]
+            self._out.open_tentatively(word)
+        return first
+
+    def _closes_around_fence(self, word: str) -> bool:
+        """Whether the tag ends reasoning that the prompt opened and that has an open code block."""
+        if word in THINK:
+            self._context.think_quoted = True
+        if word not in CLOSERS or self._context.think_quoted or not self._quoting.in_fence:
+            return False
+        return self._out.close_unopened()
+
     def _call(self, word: str) -> Reading[None]:
-        if not (yield from self._found_calls(word)):
+        if (yield from self._found_calls(word)):
+            return
+        if word == ANSWER and self._out.thought and self._out.at_start:
+            self._context.in_answer = True
+            self._pass_tag(word)
+        else:
             self._prose(self._cursor.take(1))
 
     def _found_calls(self, word: str) -> Reading[bool]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from probes.parsers.markup import MarkupReason
-from probes.parsers.scanner import CLOSERS, THINK
+from probes.parsers.reasoning_tags import CLOSERS, PHRASES, THINK
 
 # Inline code is short; a longer run between backticks is text with a stray backtick.
 MAX_INLINE_CODE = 2000
@@ -20,7 +20,7 @@ _MARK = re.compile(
     r"|(?P<comment><!--)"
     r"|^[ \t]{0,3}(?P<quote>>(?!>>))[^\n]*$"
     r"|(?<=\n\n)(?P<indented>(?: {4}|\t)[^\n]*(?:\n(?: {4}|\t)[^\n]*)*)"
-    rf"|(?P<think>{'|'.join(map(re.escape, THINK))})"
+    rf"|(?P<think>{'|'.join(re.escape(tag) for tag in THINK if tag not in PHRASES)})"
     rf"|(?P<unthink>{'|'.join(map(re.escape, CLOSERS))})",
     re.MULTILINE,
 )

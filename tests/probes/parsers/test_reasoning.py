@@ -28,6 +28,12 @@ CALL = hermes([("f", {"a": "1"})])
         ("<seed:think>", "</seed:think>"),
         ("<|think|>", "<|end|>"),
         ("<|content_thinking|>", "<|end_message|>"),
+        ("<thinking>", "</thinking>"),
+        ("<thought>", "</thought>"),
+        ("<reasoning>", "</reasoning>"),
+        ("◁think▷", "◁/think▷"),
+        ("Here is my thought process:", "Here is my response:"),
+        ("Here's my thought process:", "Here's my response:"),
         ("<|start|>assistant to=self<|message|>", "<|eom|>"),
         (" to=self<|message|>", "<|eom|>"),
     ],
@@ -46,6 +52,23 @@ def test_apriel_marks_only_the_end_of_its_reasoning() -> None:
         ReasoningText("hm\n", complete=True),
         VisibleText("\nHello\n"),
     ]
+
+
+def test_words_that_open_reasoning_are_text_in_the_middle_of_an_answer() -> None:
+    """Granite begins its turn with them."""
+    text = "Well. Here is my thought process: none. Here is my response: none either."
+
+    assert read_every_way(text) == [VisibleText(text)]
+
+
+def test_answer_behind_reasoning_loses_its_tags() -> None:
+    """Elsewhere they are text."""
+    assert read_every_way("<think>hm</think>\n<answer>\nHello</answer>") == [
+        ReasoningText("hm", complete=True),
+        VisibleText("\n\nHello"),
+    ]
+    text = "Put <answer>Hello</answer> there."
+    assert read_every_way(text) == [VisibleText(text)]
 
 
 def test_cohere_puts_marks_around_its_answer() -> None:
@@ -152,6 +175,44 @@ def test_reasoning_that_is_cut_off_is_incomplete() -> None:
 def test_think_tag_in_the_middle_of_prose_is_prose() -> None:
     """Reasoning opens the text or follows a call; elsewhere the tag is only spoken of."""
     text = "A model writes <think> and then its thoughts."
+
+    assert read_every_way(text) == [VisibleText(text)]
+
+
+def test_think_tag_at_the_start_of_a_later_line_opens_reasoning_that_is_closed() -> None:
+    """What stands before it was said, not thought."""
+    assert read_every_way("Hi.\n<think>C</think>\nD") == [
+        VisibleText("Hi.\n"),
+        ReasoningText("C", complete=True),
+        VisibleText("\nD"),
+    ]
+    assert read_every_way("<think>A</think>\nHi.\n<think>B</think>\nD") == [
+        ReasoningText("A", complete=True),
+        VisibleText("\nHi.\n"),
+        ReasoningText("B", complete=True),
+        VisibleText("\nD"),
+    ]
+
+
+def test_think_tag_that_is_never_closed_is_text_in_the_middle_of_an_answer() -> None:
+    """Nothing is hidden from the reader by a tag that is spoken of."""
+    text = "It writes\n<think>\nand then its thoughts."
+
+    assert read_every_way(text) == [VisibleText(text)]
+
+
+@pytest.mark.parametrize("fence", ["```py\nx = 1\n```", "```py\nx = 1", "see ```py\nx = 1"])
+def test_code_block_in_reasoning_that_the_prompt_opened_does_not_hide_its_end(fence: str) -> None:
+    """Closed or not."""
+    found = read_every_way(f"hm\n{fence}\n</think>\n{CALL}")
+
+    assert found[0] == ReasoningText(f"hm\n{fence}\n", complete=True)
+    assert calls(found) == [("f", {"a": "1"})]
+
+
+def test_think_tags_in_a_code_block_are_text() -> None:
+    """Both are quoted."""
+    text = "So:\n```\n<think>\nhm\n</think>\n```\n"
 
     assert read_every_way(text) == [VisibleText(text)]
 
