@@ -132,6 +132,15 @@ def test_m2_name_may_be_quoted_either_way_or_not_at_all(name: str) -> None:
     assert calls(read_every_way(text)) == [("f", {"f": " v\n"})]
 
 
+def test_m3_tags_that_stand_several_times_make_a_list() -> None:
+    """None of the values is lost."""
+    tags = f"{P}<tag>a{P}</tag>{P}<tag>b{P}</tag>{P}<n>1{P}</n>"
+
+    found = read_every_way(f'{P}<invoke name="f">{P}<labels>{tags}{P}</labels>{P}</invoke>')
+
+    assert calls(found) == [("f", {"labels": '{"tag": ["a", "b"], "n": 1}'})]
+
+
 def test_m3_nested_tags_become_objects_and_lists() -> None:
     """Items make a list, other tags an object, and the schema says what a leaf is."""
     schema: dict[str, JSON] = {

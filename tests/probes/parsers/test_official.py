@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from probes.messages import ToolSpec
+from probes.parsers import PARSERS
 from tests.probes.parsers.read_helpers import (
     calls,
     raw_calls,
@@ -54,4 +55,10 @@ def test_every_family_has_examples_with_a_source(path: Path) -> None:
     cases = tomllib.loads(path.read_text(encoding="utf-8"))
 
     assert len(cases) >= LEAST
+    assert path.stem in PARSERS
     assert all(case["source"] for case in cases.values())
+
+
+def test_every_format_has_official_examples() -> None:
+    """No format is read as somebody remembers it."""
+    assert {path.stem for path in FOLDER.glob("*.toml")} == set(PARSERS)
