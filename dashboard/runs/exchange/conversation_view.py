@@ -19,6 +19,7 @@ from probes.messages import (
     Reasoning,
     Reply,
     Role,
+    Stop,
     Text,
     ToolCall,
     ToolResult,
@@ -26,6 +27,8 @@ from probes.messages import (
     Usage,
 )
 from probes.parsers.base import RawCall
+from probes.parsers.diagnosis.find_markup import find_markup
+from probes.parsers.markup import SHOWS_CALL
 from probes.parsers.reader import TextReader
 from probes.resolve.call import resolve_call
 from probes.target import Provider
@@ -93,6 +96,7 @@ def _parse_exchange(
     request_lines = tuple(_new_lines(call.turns, previous_turns)) if call else ()
     reply = _parse_reply(exchange, call, adapter)
     leaked = _find_leaked_calls(reply, call)
+    markup = tuple(raw.raw for raw in leaked) or tuple(_find_shown_calls(reply, call))
     return ParsedExchange(
         exchange=exchange,
         call=call,
@@ -100,7 +104,7 @@ def _parse_exchange(
         request_lines=request_lines,
         reply_lines=tuple(_reply_lines(reply)) if reply else (),
         leaked=tuple(resolve_call(raw, call.tools) for raw in leaked) if call else (),
-        markup=tuple(raw.raw for raw in leaked),
+        markup=markup,
     )
 
 
@@ -162,12 +166,29 @@ def _reply_lines(reply: Reply) -> Iterator[ConversationLine]:
 
 
 def _find_leaked_calls(reply: Reply | None, call: ModelCall | None) -> list[RawCall]:
+    for text in _texts_instead_of_calls(reply, call):
+        if reply and call and (raw_calls := _find_calls_in_text(text, reply, call)):
+            return raw_calls
+    return []
+
+
+def _find_shown_calls(reply: Reply | None, call: ModelCall | None) -> list[str]:
+    """Markup of calls that cannot be read, or that was only quoted."""
+    return [
+        text[slice(*markup.span)]
+        for text in _texts_instead_of_calls(reply, call)
+        for markup in find_markup(text, call.tools if call else ())
+        if markup.confidence >= SHOWS_CALL
+    ]
+
+
+def _texts_instead_of_calls(reply: Reply | None, call: ModelCall | None) -> list[str]:
     if reply is None or call is None or reply.calls or reply.broken or not call.tools:
         return []
-    return _find_calls_in_text(reply.text, call) or _find_calls_in_text(reply.reasoning, call)
+    return [text for text in (reply.text, reply.reasoning) if text]
 
 
-def _find_calls_in_text(text: str | None, call: ModelCall) -> list[RawCall]:
-    reader = TextReader(call.tools, format="auto", prefill="", truncated=False)
-    items = [*reader.feed(text or ""), *reader.close()]
+def _find_calls_in_text(text: str, reply: Reply, call: ModelCall) -> list[RawCall]:
+    reader = TextReader(call.tools, truncated=reply.stop is Stop.LENGTH)
+    items = [*reader.feed(text), *reader.close()]
     return [item for item in items if isinstance(item, RawCall)]

@@ -78,6 +78,26 @@ def test_a_finding_about_all_calls_is_located_in_the_last_exchange() -> None:
     assert view.findings[0].exchange == 2
 
 
+@pytest.mark.parametrize(
+    "leak",
+    [
+        "<probe_echo><message>hello there</message><tag>beta</tag></probe_echo>",
+        '```\n[TOOL_CALLS]probe_echo{"message": "hello there", "tag": "beta"}\n```\nSo.',
+    ],
+    ids=["unknown format", "in a code block"],
+)
+def test_a_leaked_call_that_cannot_be_read_is_marked_in_the_text(leak: str) -> None:
+    """Its format is unknown, or it is quoted."""
+    finding = {"kind": "leaked_call", "message": "It leaked.", "path": "$.text"}
+
+    view = _build_view(
+        finding, build_exchange(reply=build_reply({"content": f"Sure.\n{leak}"}), calls=[])
+    )
+
+    assert "hello there" in _marked_text(view)
+    assert "Sure." not in _marked_text(view)
+
+
 def test_a_leaked_call_is_marked_in_the_text() -> None:
     """The markup of a leaked call is marked."""
     call = '{"name": "probe_echo", "arguments": {"message": "x", "tag": "beta"}}'
