@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import migrated
 from tests.faults.recording_vendor import Vendor, running_vendor
 from tests.faults.servers import Servers, running_servers
 from tests.faults.stack import Stack, open_stack
@@ -19,9 +20,9 @@ def vendor() -> Iterator[Vendor]:
 
 
 @pytest.fixture(scope="session")
-def servers(vendor: Vendor) -> Iterator[Servers]:
+def servers(django_db_setup: None, vendor: Vendor) -> Iterator[Servers]:
     """Separate from the servers of other tests, because these are killed and flushed."""
-    with running_servers(vendor) as servers:
+    with running_servers(vendor, fill=migrated.copy_tables) as servers:
         yield servers
 
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from launcher.service import Service
 from launcher.services import ROOT, product_environment
 from tests.faults.recording_vendor import Vendor
 
+Fill = Callable[[str], None]
 TEMPLATE = "template_of_tests"
 NAMES = [f"e{number}" for number in range(40)]
 START_SECONDS = 60
@@ -131,12 +132,15 @@ class Servers:
         self.postgres.kill(signal.SIGQUIT)
         self.postgres.start()
 
-    def make_template(self, vendor: Vendor) -> None:
+    def make_template(self, vendor: Vendor, fill: Fill | None) -> None:
         """Make the database that every test copies: migrated, with disabled endpoints."""
         self.execute(f"CREATE DATABASE {TEMPLATE}")
         addresses = [vendor.address(name) for name in NAMES]
         env = self.environment(TEMPLATE)
-        manage(env, "migrate", "--verbosity", "0")
+        if fill is None:
+            manage(env, "migrate", "--verbosity", "0")
+        else:
+            fill(self.cluster.url(TEMPLATE))
         manage(env, "shell", "--verbosity", "0", "-c", _REGISTER.format(addresses=addresses))
 
 
@@ -148,16 +152,19 @@ def manage(env: Mapping[str, str], *arguments: str) -> None:
 
 @contextmanager
 def running_servers(
-    vendor: Vendor, *, postgres_env: Mapping[str, str] | None = None
+    vendor: Vendor, *, postgres_env: Mapping[str, str] | None = None, fill: Fill | None = None
 ) -> Iterator[Servers]:
-    """Run both servers with a database to copy; remove them with their data afterwards."""
+    """Run both servers with a database to copy; remove them with their data afterwards.
+
+    `fill` makes the tables, given the address of the database; without it, migrations do.
+    """
     folder = Path(tempfile.mkdtemp(prefix="toolgauge-faults-"))
     servers: Servers | None = None
     try:
         servers = Servers(open_data_folder(folder), postgres_env=postgres_env)
         servers.postgres.start()
         servers.valkey.start()
-        servers.make_template(vendor)
+        servers.make_template(vendor, fill)
         yield servers
     finally:
         if servers is not None:

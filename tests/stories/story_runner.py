@@ -17,6 +17,7 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg import sql
 
+from tests import migrated
 from tests.live import ROOT, broker, celery_worker, environment
 from tests.simulators.plugin import serve_vendors
 from tests.stories.simulated_clock import SimulatedClock, install_clock
@@ -49,12 +50,8 @@ class StoryEndpoint:
 _PREPARE = """
 import json
 from datetime import timedelta
-from django.core.management import call_command
-from dashboard.core import partitions
 from dashboard.endpoints.services import endpoints
 from probes.secret import Secret
-call_command("migrate", verbosity=0)
-partitions.ensure_partitions()
 for fields in json.loads({endpoints!r}):
     endpoints.create(
         slug=fields["slug"], provider=fields["provider"], base_url={vendors!r} + fields["path"],
@@ -135,6 +132,7 @@ def start_stories(endpoints: Sequence[StoryEndpoint], folder: Path) -> Iterator[
         drop = sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(database))
         stack.callback(admin.execute, drop)
         install_clock(f"{server}/{database}", database)
+        migrated.copy_tables(f"{server}/{database}")
         broker().flushdb()
         stack.callback(broker().flushdb)
         vendors, _ = stack.enter_context(serve_vendors())

@@ -60,7 +60,9 @@ EXPECTED: Mapping[str, Sequence[tuple[str, float, float]]] = {
 
 
 @pytest.fixture(scope="module")
-def runner(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoryRunner]:
+def runner(
+    django_db_setup: None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[StoryRunner]:
     with start_stories(ENDPOINTS, tmp_path_factory.mktemp("stories")) as runner:
         runner.run_stories()
         yield runner
