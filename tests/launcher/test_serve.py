@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -54,37 +56,77 @@ class Product:
         self.process.send_signal(stop_signal)
         return self.process.wait(timeout=60)
 
+    def kill(self) -> None:
+        """Clean up after a test that failed before it ended the product."""
+        if not self._ended():
+            self.process.kill()
+            self.process.wait()
+
     def _ended(self) -> bool:
         return self.process.poll() is not None
 
 
 @pytest.fixture
 def product(tmp_path: Path) -> Iterator[Product]:
+    """The product on a new data folder, or on `used_folder` where a test asks for that."""
     product = Product(tmp_path / "data", tmp_path / "screen", "--port", "0", "--no-demo")
     yield product
-    if product.process.poll() is None:
-        product.process.kill()
-        product.process.wait()
+    product.kill()
 
 
-def test_whole_product_starts_and_stops_on_ctrl_c(product: Product, tmp_path: Path) -> None:
-    """All services start, the pages respond, and after Ctrl-C no process is left."""
-    port = int(product.wait_for(r"running at http://127\.0\.0\.1:(\d+)")[1])
-    ready = set(re.findall(r"^(\w+) +ready", product.screen.read_text(), re.MULTILINE))
+@dataclass(frozen=True, slots=True)
+class FirstStart:
+    """What a first start showed until Ctrl-C, and the data folder that it left."""
 
-    assert ready == {"postgres", "valkey", "vendors", "web", "worker", "beat"}
-    assert http_status(port, "/readyz") == 200
-    assert _second_start(tmp_path, product, port) == 2
-    assert product.end(signal.SIGINT) == 0
-    assert processes_of(tmp_path) == []
+    data: Path
+    ready: set[str]
+    page_status: int | None
+    second_start: int
+    exit_code: int
+    left_over: list[str]
 
 
-def _second_start(tmp_path: Path, product: Product, port: int) -> int:
-    second = Product(tmp_path / "data", tmp_path / "second-screen", "--port", "0")
+@pytest.fixture(scope="module")
+def first_start(tmp_path_factory: pytest.TempPathFactory) -> FirstStart:
+    """Made once: creating and migrating a database takes longer than the tests."""
+    folder = tmp_path_factory.mktemp("first_start")
+    product = Product(folder / "data", folder / "screen", "--port", "0", "--no-demo")
+    try:
+        port = int(product.wait_for(r"running at http://127\.0\.0\.1:(\d+)")[1])
+        return FirstStart(
+            data=folder / "data",
+            ready=set(re.findall(r"^(\w+) +ready", product.screen.read_text(), re.MULTILINE)),
+            page_status=http_status(port, "/readyz"),
+            second_start=_second_start(folder, product, port),
+            exit_code=product.end(signal.SIGINT),
+            left_over=processes_of(folder),
+        )
+    finally:
+        product.kill()
+
+
+@pytest.fixture
+def used_folder(first_start: FirstStart, tmp_path: Path) -> Path:
+    """A data folder whose database is migrated."""
+    return Path(shutil.copytree(first_start.data, tmp_path / "data", symlinks=True))
+
+
+def _second_start(folder: Path, product: Product, port: int) -> int:
+    second = Product(folder / "data", folder / "second-screen", "--port", "0")
     second.wait_for(rf"already running here \(pid {product.process.pid}, http://127.0.0.1:{port}\)")
     return second.process.wait(timeout=60)
 
 
+def test_whole_product_starts_and_stops_on_ctrl_c(first_start: FirstStart) -> None:
+    """All services start, the pages respond, and after Ctrl-C no process is left."""
+    assert first_start.ready == {"postgres", "valkey", "vendors", "web", "worker", "beat"}
+    assert first_start.page_status == 200
+    assert first_start.second_start == 2
+    assert first_start.exit_code == 0
+    assert first_start.left_over == []
+
+
+@pytest.mark.usefixtures("used_folder")
 def test_killed_supervisor_leaves_nothing_behind(product: Product, tmp_path: Path) -> None:
     """Even SIGKILL, which cannot be caught, ends all services with the supervisor."""
     product.wait_for("running at")
@@ -103,9 +145,9 @@ def test_stop_during_the_start_is_clean(product: Product, tmp_path: Path) -> Non
     assert processes_of(tmp_path) == []
 
 
-def test_killed_start_leaves_nobody_who_plays_history(tmp_path: Path) -> None:
+def test_killed_start_leaves_nobody_who_plays_history(used_folder: Path, tmp_path: Path) -> None:
     """The processes that generate history end with the start, even if it was killed."""
-    product = Product(tmp_path / "data", tmp_path / "screen", "--port", "0")
+    product = Product(used_folder, tmp_path / "screen", "--port", "0")
     product.wait_for(r"Playing \d+ days of history")
 
     product.end(signal.SIGKILL)
