@@ -16,6 +16,8 @@ from django.conf import settings
 from django.db import connection
 from redis import Redis
 
+from tests.preloaded import Fork, start_program
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # Seconds instead of minutes, so that a test sees leases expire.
@@ -31,7 +33,7 @@ QUICK = {
 class Live:
     """A process group that a test started."""
 
-    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+    def __init__(self, process: Fork | subprocess.Popen[bytes], log: Path) -> None:
         self.process = process
         self.log = log
 
@@ -54,14 +56,7 @@ def celery_worker(log: Path, *, concurrency: int = 1, **env: str) -> Iterator[Li
 def process(command: list[str], log: Path, **env: str) -> Iterator[Live]:
     """Any command of the product, in a process group of its own, killed when the block ends."""
     with log.open("ab") as out:
-        child = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env={**os.environ, **environment(), **QUICK, **env},
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        child = start_program(command, {**os.environ, **environment(), **QUICK, **env}, out)
     live = Live(child, log)
     try:
         yield live

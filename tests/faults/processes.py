@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from launcher.services import ROOT
+from tests.preloaded import start_program
 
 
 class ProcessGroup:
@@ -18,15 +17,7 @@ class ProcessGroup:
     def __init__(self, command: Sequence[str], log: Path, env: Mapping[str, str]) -> None:
         self.log = log
         with log.open("ab") as out:
-            self._popen = subprocess.Popen(
-                command,
-                cwd=ROOT,
-                env=dict(env),
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            self._popen = start_program(command, env, out)
 
     @property
     def pid(self) -> int:

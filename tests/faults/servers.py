@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -23,8 +22,9 @@ from launcher.datafolder import DataFolder, open_data_folder
 from launcher.postgres import Cluster
 from launcher.process import Process
 from launcher.service import Service
-from launcher.services import ROOT, product_environment
+from launcher.services import product_environment
 from tests.faults.recording_vendor import Vendor
+from tests.preloaded import start_program
 
 Fill = Callable[[str], None]
 TEMPLATE = "template_of_tests"
@@ -146,8 +146,9 @@ class Servers:
 
 def manage(env: Mapping[str, str], *arguments: str) -> None:
     """Run a management command in a separate process."""
-    command = [sys.executable, "manage.py", *arguments]
-    subprocess.run(command, cwd=ROOT, env=dict(env), check=True)
+    command = [sys.executable, "-m", "manage", *arguments]
+    with open(1, "wb", closefd=False) as output:
+        assert start_program(command, env, output).wait() == 0, arguments
 
 
 @contextmanager
