@@ -19,6 +19,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -51,6 +52,8 @@ IMPORTED = (
     "zstandard",
 )
 MESSAGE_BYTES = 1_000_000
+# Only against a process that hangs.
+RUN_SECONDS = 120
 
 
 class Fork:
@@ -96,10 +99,12 @@ class ForkServer:
         self._socket.close()
         self._process.wait()
 
-    def start(self, arguments: Sequence[str], env: Mapping[str, str], output: int) -> Fork:
-        """Run `python -m <arguments>` with its output in a file."""
+    def start(
+        self, arguments: Sequence[str], env: Mapping[str, str], outputs: tuple[int, int]
+    ) -> Fork:
+        """Run `python -m <arguments>` with its output and its errors in these files."""
         request = json.dumps({"arguments": list(arguments), "env": dict(env)})
-        socket.send_fds(self._socket, [request.encode()], [output])
+        socket.send_fds(self._socket, [request.encode()], outputs)
         while (message := self._receive(None)).get("started") is None:
             pass
         return Fork(self, message["started"])
@@ -130,7 +135,7 @@ def start_program(
 ) -> Fork | subprocess.Popen[bytes]:
     """Start a command in a session of its own, `python -m <module>` as a fork."""
     if command[:2] == [sys.executable, "-m"]:
-        return fork_server().start(command[2:], env, output.fileno())
+        return fork_server().start(command[2:], env, (output.fileno(), output.fileno()))
     return subprocess.Popen(
         command,
         cwd=ROOT,
@@ -140,6 +145,21 @@ def start_program(
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
+
+
+def run_module(
+    *arguments: str, env: Mapping[str, str], check: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Like `subprocess.run` of `python -m <arguments>` with captured output, but as a fork."""
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        code = fork_server().start(arguments, env, (out.fileno(), err.fileno())).wait(RUN_SECONDS)
+        out.seek(0)
+        err.seek(0)
+        texts = [file.read().decode(errors="replace") for file in (out, err)]
+    done = subprocess.CompletedProcess(arguments, code, *texts)
+    if check:
+        done.check_returncode()
+    return done
 
 
 @cache
@@ -162,17 +182,18 @@ def _serve(connection: socket.socket) -> list[str] | None:
             wakeup.recv(100)
             _report_exits(connection)
         if connection in ready:
-            text, fds, _, _ = socket.recv_fds(connection, MESSAGE_BYTES, 1)
+            text, fds, _, _ = socket.recv_fds(connection, MESSAGE_BYTES, 2)
             if not text:
                 return None
             request = json.loads(text)
             if (pid := os.fork()) == 0:
-                _become_program(request["env"], fds[0])
+                _become_program(request["env"], fds)
                 for other in (connection, wakeup, wake):
                     other.close()
                 arguments: list[str] = request["arguments"]
                 return arguments
-            os.close(fds[0])
+            for output in fds:
+                os.close(output)
             connection.send(json.dumps({"started": pid}).encode())
 
 
@@ -188,14 +209,14 @@ def _report_exits(connection: socket.socket) -> None:
         connection.send(json.dumps(message).encode())
 
 
-def _become_program(env: Mapping[str, str], output: int) -> None:
+def _become_program(env: Mapping[str, str], outputs: Sequence[int]) -> None:
     """What `subprocess.Popen` and a new interpreter would do."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.setsid()
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    os.close(output)
+    for number, output in enumerate(outputs, start=1):
+        os.dup2(output, number)
+        os.close(output)
     os.environ.clear()
     os.environ.update(env)
     # Forks of one process would draw the same numbers.

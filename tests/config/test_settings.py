@@ -5,24 +5,18 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.preloaded import run_module
 
 ROOT = Path(__file__).resolve().parents[2]
 PRODUCTION = {"PUBLIC_URL": "https://toolgauge.example.com", "DEBUG": ""}
 
 
 def manage(*arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", *arguments],
-        cwd=ROOT,
-        env={**os.environ, **PRODUCTION, **env},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return run_module("manage", *arguments, env={**os.environ, **PRODUCTION, **env})
 
 
 def test_a_production_start_passes_the_deployment_check() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,7 +16,8 @@ import psycopg
 from psycopg import sql
 
 from tests import migrated
-from tests.live import ROOT, broker, celery_worker, environment
+from tests.live import broker, celery_worker, environment
+from tests.preloaded import run_module
 from tests.simulators.plugin import serve_vendors
 from tests.stories.simulated_clock import SimulatedClock, install_clock
 from workers.probing import beat
@@ -81,11 +80,8 @@ class StoryRunner:
 
     def python(self, code: str) -> str:
         """Run code with Django set up in its own process; returns its output."""
-        command = [sys.executable, "manage.py", "shell", "--verbosity", "0", "-c", code]
-        completed = subprocess.run(
-            command, cwd=ROOT, env=self.env, check=True, stdout=subprocess.PIPE, text=True
-        )
-        return completed.stdout
+        shell = ("manage", "shell", "--verbosity", "0", "-c", code)
+        return run_module(*shell, env=self.env, check=True).stdout
 
     def sql(self, statement: LiteralString, *values: object) -> list[tuple[Any, ...]]:
         cursor = self.session.execute(statement, values or None)

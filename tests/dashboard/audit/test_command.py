@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -15,7 +13,7 @@ from cli.main import main
 from dashboard.audit import chain
 from dashboard.core.sql import execute
 from tests.dashboard.audit.builders import link_now, record_entries
-from tests.live import ROOT
+from tests.preloaded import run_module
 from workers.upkeep import upkeep
 
 pytestmark = pytest.mark.django_db
@@ -60,8 +58,7 @@ def test_a_log_is_checked_against_a_head_that_was_kept(capfd: pytest.CaptureFixt
 def test_without_a_database_there_is_no_verdict() -> None:
     """Exit 3, and a message that says where to run it."""
     env = {**os.environ, "DATABASE_URL": "postgresql://x@127.0.0.1:1/x", "SECRET_KEY": "x" * 50}
-    command = [sys.executable, "-m", "cli.main", "audit", "verify", "--data-dir", "/nowhere"]
-    result = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    result = run_module("cli.main", "audit", "verify", "--data-dir", "/nowhere", env=env)
     assert result.returncode == 3, result.stderr
     assert "DATABASE_URL" in result.stderr
 

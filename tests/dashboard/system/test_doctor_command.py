@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +15,8 @@ from django.db.models.functions import Now
 from dashboard.models import Worker
 from launcher import running_product
 from tests.dashboard.system.builders import backdate_duty, make_healthy_system
-from tests.live import ROOT, environment
+from tests.live import environment
+from tests.preloaded import run_module
 
 NOWHERE = "postgresql://toolgauge@127.0.0.1:9/toolgauge"
 
@@ -27,15 +26,7 @@ def run_doctor(
 ) -> tuple[int, str, str]:
     """Returns the exit code, standard output and standard error."""
     inherited = {name: text for name, text in os.environ.items() if name not in without}
-    done = subprocess.run(
-        [sys.executable, "-m", "cli.main", "doctor", *options],
-        cwd=ROOT,
-        env={**inherited, **(env or {})},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = run_module("cli.main", "doctor", *options, env={**inherited, **(env or {})})
     return done.returncode, done.stdout, done.stderr
 
 
