@@ -80,6 +80,7 @@ def test_a_run_that_ends_changes_its_row_alone(
     """The row updates without a reload and keeps the focus; reordering waits for the user."""
     page, watch = open_page(width=1200)
     rows = page.locator(".row-link")
+    expect(page.locator("#fleet-moved")).to_be_hidden()
     page.evaluate("() => { window.kept = document.querySelector('#fleet table'); }")
     page.get_by_role("link", name="beta").focus()
 
