@@ -5,6 +5,7 @@ from probes.parsers.cursor import Cursor, Reading
 from probes.parsers.json_formats.marked_json import read_marked_json
 
 NAME = "cohere"
+OPEN = "<|START_ACTION|>"
 
 
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
@@ -12,7 +13,9 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
 
     `<|END_ACTION|>` closes it.
     """
-    return (yield from read_marked_json(cursor, context, NAME, ("<|END_ACTION|>",)))
+    return (
+        yield from read_marked_json(cursor, context, NAME, ("<|END_ACTION|>",), openers=(OPEN,))
+    )
 
 
-PARSER = Parser(NAME, ("<|START_ACTION|>",), read_calls, anywhere=True)
+PARSER = Parser(NAME, (OPEN,), read_calls, anywhere=True)

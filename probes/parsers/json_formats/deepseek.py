@@ -67,7 +67,7 @@ def _name(cursor: Cursor, format: str) -> Reading[str]:
 def _arguments(cursor: Cursor) -> Reading[JsonBody | None]:
     first = yield from cursor.skip_space()
     if first in ("{", "["):
-        return (yield from read_values(cursor, CLOSERS))
+        return (yield from read_values(cursor, CLOSERS, (CALL,)))
     closer = yield from cursor.skip(*CLOSERS)
     return JsonBody("", balanced=False, closer=closer) if closer or not first else None
 

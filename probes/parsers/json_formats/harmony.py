@@ -66,7 +66,7 @@ def _call(cursor: Cursor, context: ParseContext, name: str) -> Reading[bool]:
 
 def _body(cursor: Cursor) -> Reading[JsonBody]:
     if (yield from cursor.skip_space()) == "{":
-        return (yield from read_values(cursor, ENDS))
+        return (yield from read_values(cursor, ENDS, TOKENS))
     parts: list[str] = []
     match = yield from cursor.search(_STOPS, parts.append)
     closer = match.group() if match is not None else ""
@@ -94,7 +94,7 @@ def _read_stripped(cursor: Cursor, context: ParseContext) -> Reading[bool]:
         return False
     if not context.knows(name.group()):
         return False
-    body = yield from read_values(cursor, ENDS)
+    body = yield from read_values(cursor, ENDS, TOKENS)
     # The tokens that would end it are gone as well.
     closed = body.balanced or bool(body.closer)
     call = RawCall(name.group(), JsonText(body.text), NAME, "", "", closed, not closed)

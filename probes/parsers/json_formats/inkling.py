@@ -38,7 +38,7 @@ def read_first(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
 def _read_json(cursor: Cursor, context: ParseContext) -> Reading[bool]:
     if (yield from cursor.skip_space()) != "{":
         return False
-    body = yield from read_values(cursor, ENDS)
+    body = yield from read_values(cursor, ENDS, (INVOKE,))
     if not (yield from emit_json_calls(cursor, context, body, NAME, closers=ENDS)):
         return False
     context.framed = True

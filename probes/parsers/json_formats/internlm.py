@@ -5,6 +5,7 @@ from probes.parsers.cursor import Cursor, Reading
 from probes.parsers.json_formats.marked_json import read_marked_json
 
 NAME = "internlm"
+OPEN = "<|action_start|>"
 
 
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
@@ -14,7 +15,9 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
     """
     if not (yield from cursor.skip("<|plugin|>")):
         return False
-    return (yield from read_marked_json(cursor, context, NAME, ("<|action_end|>",)))
+    return (
+        yield from read_marked_json(cursor, context, NAME, ("<|action_end|>",), openers=(OPEN,))
+    )
 
 
-PARSER = Parser(NAME, ("<|action_start|>",), read_calls, anywhere=True)
+PARSER = Parser(NAME, (OPEN,), read_calls, anywhere=True)

@@ -29,13 +29,18 @@ class JsonBody:
     junk: bool = False
 
 
-def read_value(cursor: Cursor, closers: tuple[str, ...] = ()) -> Reading[JsonBody]:
+def read_value(
+    cursor: Cursor, closers: tuple[str, ...] = (), openers: tuple[str, ...] = ()
+) -> Reading[JsonBody]:
     """Pass one value that begins here with a bracket.
 
     A closing tag outside a string ends it. One inside a string is text, unless a line, the text or
-    another tag ends there: JSON has no raw line breaks in strings, so then a quote was lost.
+    another tag ends there: JSON has no raw line breaks in strings, so then a quote was lost. Behind
+    one of the openers in the same string it is text in any case: the string quotes a call.
     """
-    scan = _Scan(closers)
+    pairs = tuple(f"<{closer[2:]}" for closer in closers if closer.startswith("</"))
+    openers = (*openers, *pairs)
+    scan = _Scan((*closers, *openers))
     parts: list[str] = []
     while True:
         text, at = cursor.window()
@@ -43,8 +48,10 @@ def read_value(cursor: Cursor, closers: tuple[str, ...] = ()) -> Reading[JsonBod
         if scan.done:
             return JsonBody("".join(parts), balanced=True, depth=scan.deepest)
         if scan.at_tag:
-            closer = yield from _closer(cursor, closers, scan.in_string)
-            if closer:
+            tag = yield from cursor.starts_with(*closers, *openers)
+            scan.quoting = scan.quoting or tag in openers
+            if tag in closers and (yield from _closes(cursor, tag, scan)):
+                closer = cursor.take(len(tag))
                 return JsonBody("".join(parts), False, closer, scan.deepest)
             parts.append(cursor.take(1))
         elif cursor.eof:
@@ -56,14 +63,15 @@ def read_value(cursor: Cursor, closers: tuple[str, ...] = ()) -> Reading[JsonBod
 class _Scan:
     """Where in a value the text stands."""
 
-    def __init__(self, closers: tuple[str, ...]) -> None:
+    def __init__(self, tags: tuple[str, ...]) -> None:
         self.in_string = False
-        self.at_tag = False  # stopped before a `<` that may open a closing tag
+        self.quoting = False  # an opening tag stood in this string
+        self.at_tag = False  # stopped before a `<` that may begin one of the tags
         self.done = False
         self.deepest = 0
         self._depth = 0
         self._escaped = False
-        self._outside, self._inside = _patterns(closers)
+        self._outside, self._inside = _patterns(tags)
 
     def run(self, text: str, at: int) -> int:
         """Go on from `at`; where it stopped: the value's end, a tag, or the end of the text."""
@@ -82,6 +90,7 @@ class _Scan:
                 return match.start()
             if mark == '"':
                 self.in_string = not self.in_string
+                self.quoting = False
             elif mark == "\\":
                 self._escaped = at == len(text)
                 at += not self._escaped
@@ -93,12 +102,14 @@ class _Scan:
                     return at
 
 
-def read_values(cursor: Cursor, closers: tuple[str, ...]) -> Reading[JsonBody]:
+def read_values(
+    cursor: Cursor, closers: tuple[str, ...], openers: tuple[str, ...] = ()
+) -> Reading[JsonBody]:
     """Pass values that follow one another, up to and with a closing tag if there is one."""
     parts: list[str] = []
     depth = 0
     while True:
-        body = yield from read_value(cursor, closers)
+        body = yield from read_value(cursor, closers, openers)
         parts.append(body.text)
         depth = max(depth, body.depth)
         if not body.balanced:
@@ -116,14 +127,11 @@ def read_values(cursor: Cursor, closers: tuple[str, ...]) -> Reading[JsonBody]:
         return JsonBody("".join(parts), True, following, depth, extra)
 
 
-def _closer(cursor: Cursor, closers: tuple[str, ...], in_string: bool) -> Reading[str]:
-    closer = yield from cursor.starts_with(*closers)
-    if closer and in_string:
-        ahead = yield from cursor.peek(len(closer) + 1)
-        if ahead[len(closer) :] not in ("", "\n", "\r", "<"):
-            return ""
-    cursor.take(len(closer))
-    return closer
+def _closes(cursor: Cursor, closer: str, scan: _Scan) -> Reading[bool]:
+    if not scan.in_string:
+        return True
+    ahead = yield from cursor.peek(len(closer) + 1)
+    return not scan.quoting and ahead[len(closer) :] in ("", "\n", "\r", "<")
 
 
 def _junk(cursor: Cursor) -> Reading[str]:
@@ -137,8 +145,8 @@ def _junk(cursor: Cursor) -> Reading[str]:
 
 
 @lru_cache(maxsize=64)
-def _patterns(closers: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    # Only a `<` that may open a closing tag is worth a look: hostile text has many others.
-    seconds = "".join(sorted({re.escape(closer[1]) for closer in closers}))
-    tag = rf"|<(?=[{seconds}]|\Z)" if closers else ""
+def _patterns(tags: tuple[str, ...]) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    # Only a `<` that may begin one of the tags is worth a look: hostile text has many others.
+    seconds = "".join(sorted({re.escape(tag[1]) for tag in tags}))
+    tag = rf"|<(?=[{seconds}]|\Z)" if tags else ""
     return re.compile(rf'["\[\]{{}}]{tag}'), re.compile(rf'["\\]{tag}')

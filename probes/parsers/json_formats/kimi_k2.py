@@ -55,7 +55,7 @@ def _opens_noise(cursor: Cursor, context: ParseContext, opener: str) -> Reading[
 def _arguments(cursor: Cursor) -> Reading[JsonBody | None]:
     first = yield from cursor.skip_space()
     if first in ("{", "["):
-        return (yield from read_values(cursor, CLOSERS))
+        return (yield from read_values(cursor, CLOSERS, (CALL,)))
     closer = yield from cursor.skip(*CLOSERS)
     return JsonBody("", balanced=False, closer=closer) if closer or not first else None
 

@@ -17,22 +17,24 @@ from probes.parsers.json_formats.json_output import (
 from probes.parsers.json_formats.json_scan import read_value, read_values
 
 
-def read_marked_json(
+def read_marked_json(  # noqa: PLR0913 - what a format says about its calls, by name
     cursor: Cursor,
     context: ParseContext,
     format: str,
     closers: tuple[str, ...],
     *,
+    openers: tuple[str, ...] = (),
     read_call: Callable[[str], JsonCall | None] = read_json_call,
 ) -> Reading[bool]:
     """Pass JSON up to one of the closing marks and hand out its calls.
 
-    One object, several in a row, or an array of them; a code fence around them does no harm.
+    One object, several in a row, or an array of them; a code fence around them does no harm. The
+    openers are those whose names are not those of the closing marks.
     """
     yield from cursor.skip("```json", "```")
     if (yield from cursor.skip_space()) not in ("{", "["):
         return False
-    body = yield from read_values(cursor, closers)
+    body = yield from read_values(cursor, closers, openers)
     calls = read_raw_calls(body, format, read_call)
     if not (yield from emit_raw_calls(cursor, context, body, calls, closers=closers)):
         return False

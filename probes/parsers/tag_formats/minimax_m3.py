@@ -51,6 +51,11 @@ class _Node:
         self.pieces.append(piece)
 
     @property
+    def name(self) -> str:
+        """What its closing tag has: a quoted call's `invoke` has an attribute."""
+        return self.tag.partition(" ")[0]
+
+    @property
     def children(self) -> list[_Node]:
         return [piece for piece in self.pieces if isinstance(piece, _Node)]
 
@@ -65,7 +70,7 @@ class _Node:
         return "".join(piece if isinstance(piece, str) else piece.source() for piece in self.pieces)
 
     def source(self) -> str:
-        end = f"{PREFIX}</{self.tag}>" if self.closed else ""
+        end = f"{PREFIX}</{self.name}>" if self.closed else ""
         return f"{PREFIX}<{self.tag}>{self.text}{self.stray}{end}"
 
 
@@ -121,7 +126,7 @@ def _read_tree(cursor: Cursor, root: _Node) -> Reading[_Tree | None]:
             stack.append(node)
         elif (yield from _is_spoken_of(cursor, stack, size)):
             stack[-1].add_text(match.group())
-        elif tag in (open_tags := [node.tag for node in stack]):
+        elif tag in (open_tags := [node.name for node in stack]):
             # A closing tag ends everything inside it.
             at = len(open_tags) - 1 - open_tags[::-1].index(tag)
             if at == 0:

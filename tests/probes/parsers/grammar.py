@@ -186,13 +186,15 @@ _CHARACTERS = st.characters(codec="utf-8", exclude_characters=GREEK, exclude_cat
 
 
 @cache
-def strings(dialect: Dialect) -> SearchStrategy[str]:
+def strings(key: str) -> SearchStrategy[str]:
     """Strings that the format can carry without doubt.
 
     A tag of the format stands between words of one line: alone at the end of a value or of a line
-    it may as well be the real one.
+    it may as well be the real one. Calls are quoted whole.
     """
-    mentions = [f"see {tag} there" for tag in (*dialect.tags, *_FOREIGN)]
+    dialect = DIALECTS[key]
+    quoted = FORMATS[key].write([("get", {"key": "q", "limit": 1}), ("ping", {})])
+    mentions = [f"see {tag} there" for tag in (*dialect.tags, *_FOREIGN, quoted)]
     pieces = st.sampled_from((*_WORDS, *_AWKWARD, *mentions)) | st.text(_CHARACTERS, max_size=6)
     texts = st.lists(pieces, max_size=4).map("".join)
     return texts.filter(lambda text: _carries(dialect, text))
@@ -205,26 +207,27 @@ def _carries(dialect: Dialect, text: str) -> bool:
 
 
 @cache
-def calls_of(dialect: Dialect) -> SearchStrategy[Call]:
+def calls_of(key: str) -> SearchStrategy[Call]:
     """A call of a declared tool, with any of its arguments."""
-    tools = [tool for tool in TOOLS if not (dialect.typed_tags and tool.name == "store")]
+    typed_tags = DIALECTS[key].typed_tags
+    tools = [tool for tool in TOOLS if not (typed_tags and tool.name == "store")]
     return st.one_of(
-        [st.tuples(st.just(tool.name), _values(tool.schema or {}, dialect)) for tool in tools]
+        [st.tuples(st.just(tool.name), _values(tool.schema or {}, key)) for tool in tools]
     )
 
 
-def _values(schema: Mapping[str, Any], dialect: Dialect) -> SearchStrategy[Any]:
+def _values(schema: Mapping[str, Any], key: str) -> SearchStrategy[Any]:
     match schema["type"]:
         case "object" if "properties" in schema:
             properties = schema["properties"].items()
-            members = {key: _values(inner, dialect) for key, inner in properties}
+            members = {name: _values(inner, key) for name, inner in properties}
             return _some_of(members)
         case "object":
-            return _free_objects(dialect)
+            return _free_objects(key)
         case "array":
-            return st.lists(_values(schema["items"], dialect), max_size=3)
+            return st.lists(_values(schema["items"], key), max_size=3)
         case kind:
-            return _leaves(dialect)[kind]
+            return _leaves(key)[kind]
 
 
 @st.composite
@@ -233,9 +236,9 @@ def _some_of(draw: st.DrawFn, members: Mapping[str, SearchStrategy[Any]]) -> dic
     return {key: draw(members[key]) for key in keys}
 
 
-def _leaves(dialect: Dialect) -> Mapping[str, SearchStrategy[Any]]:
+def _leaves(key: str) -> Mapping[str, SearchStrategy[Any]]:
     return {
-        "string": strings(dialect),
+        "string": strings(key),
         "integer": st.integers(-(10**20), 10**20),
         "number": st.floats(allow_nan=False, allow_infinity=False) | st.integers(-99, 99),
         "boolean": st.booleans(),
@@ -244,9 +247,9 @@ def _leaves(dialect: Dialect) -> Mapping[str, SearchStrategy[Any]]:
 
 
 @cache
-def _free_objects(dialect: Dialect) -> SearchStrategy[Any]:
+def _free_objects(key: str) -> SearchStrategy[Any]:
     keys = st.sampled_from(("a", "name", "arguments", "type", "key_2", "Ab"))
-    leaves = st.one_of(list(_leaves(dialect).values()))
+    leaves = st.one_of(list(_leaves(key).values()))
     inner = st.recursive(
         leaves,
         lambda inner: st.lists(inner, max_size=2) | st.dictionaries(keys, inner, max_size=2),
@@ -343,7 +346,7 @@ def answers(key: str) -> SearchStrategy[Answer]:
     return st.builds(
         _answer,
         st.just(key),
-        st.lists(calls_of(dialect), min_size=1, max_size=4),
+        st.lists(calls_of(key), min_size=1, max_size=4),
         prose=prose,
         thinking=_thinking(dialect),
         gap=st.sampled_from(("", "\n", "\n\n")),

@@ -43,7 +43,7 @@ _ESCAPED = {
 _TAG = re.compile(
     r"(\]<\]minimax\[>\[</?[^<>]{0,60}>|</?[^<>\n]{1,60}>|\[[A-Z_/]+\]|✿\w+✿|```\w*|[\"'{}()\[\],:\n])"
 )
-_ADJACENT = re.compile(r"""['"]\s*[uU]?['"]""")
+_ADJACENT = r"""(?:['"]{1,3}(?:\s|\#[^\n]*\n|\\\n)*[uU]?['"]{1,3})?"""
 _NUMBER = re.compile(r"(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:[eE][+-]?\d+)?")
 
 
@@ -123,9 +123,7 @@ def unwritten_parts(text: str, name: str, arguments: Mapping[str, JSON]) -> list
     """What of a call does not occur in the text."""
     readings = _readings(text)
     strings = [*_strings(arguments)]
-    missing: list[object] = [
-        string for string in strings if not any(string in reading for reading in readings)
-    ]
+    missing: list[object] = [string for string in strings if not _occurs(string, readings)]
     if not any(_fold(name) in _fold(reading) for reading in readings):
         missing.append(name)
     numbers = {abs(float(found.replace("_", ""))) for found in _all_numbers(text)}
@@ -143,11 +141,17 @@ def calls_mixed_in(arguments: Mapping[str, JSON]) -> set[str]:
     return {mark for found in marks if len(found) == 1 for mark in found}
 
 
+def _occurs(string: str, readings: Sequence[str]) -> bool:
+    if any(string in reading for reading in readings):
+        return True
+    joined = re.compile(_ADJACENT.join(map(re.escape, string)))
+    return any(joined.search(reading) for reading in readings)
+
+
 def _readings(text: str) -> list[str]:
     decoded = [text, *(escapes.sub(_decode, text) for escapes in _ESCAPES)]
     twice = [_ESCAPES[0].sub(_decode, reading) for reading in decoded[1:]]
-    joined = [_ADJACENT.sub("", reading) for reading in decoded]
-    readings = [*decoded, *twice, *joined, html.unescape(text)]
+    readings = [*decoded, *twice, html.unescape(text)]
     return [*readings, *(re.sub("\r\n?", "\n", reading) for reading in readings)]
 
 

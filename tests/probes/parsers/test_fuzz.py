@@ -123,7 +123,7 @@ def assert_written(found: TextAnswer, text: str) -> None:
 
 
 def marked_text(data: st.DataObject, key: str, marks: str) -> str:
-    calls = data.draw(st.lists(calls_of(DIALECTS[key]), min_size=1, max_size=len(marks)))
+    calls = data.draw(st.lists(calls_of(key), min_size=1, max_size=len(marks)))
     return FORMATS[key].write(mark_strings(calls, marks))
 
 
