@@ -11,7 +11,7 @@ CLOSERS = ("<|tool_call_end|>", "<|im_end|>")
 
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<|tool_call_start|>[f(a="x"), g()]<|tool_call_end|>`, or JSON between the same tokens."""
-    return (yield from read_marked_calls(cursor, context, format=NAME, closers=CLOSERS))
+    return (yield from read_marked_calls(cursor, context, opener, format=NAME, closers=CLOSERS))
 
 
 PARSER = Parser(NAME, (OPEN,), read_calls, anywhere=True, text_follows=True)

@@ -11,7 +11,7 @@ OPEN = "<|python_start|>"
 
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     """`<|python_start|>[f(a="x"), g()]<|python_end|>`, or JSON between the same tokens."""
-    return (yield from read_marked_calls(cursor, context, format=NAME, closers=STOPS))
+    return (yield from read_marked_calls(cursor, context, opener, format=NAME, closers=STOPS))
 
 
 PARSER = Parser(NAME, (OPEN,), read_calls, anywhere=True)

@@ -11,7 +11,7 @@ CLOSERS = ("</function_calls>",)
 
 def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bool]:
     r"""`<function_calls>f(a="x")\ng()</function_calls>`, one call per line."""
-    return (yield from read_python_calls(cursor, context, format=NAME, closers=CLOSERS))
+    return (yield from read_python_calls(cursor, context, opener, format=NAME, closers=CLOSERS))
 
 
 PARSER = Parser(NAME, (OPEN,), read_calls)

@@ -25,25 +25,26 @@ _BETWEEN = " \t\r\n,;[]"
 
 
 def read_marked_calls(
-    cursor: Cursor, context: ParseContext, *, format: str, closers: tuple[str, ...]
+    cursor: Cursor, context: ParseContext, opener: str, *, format: str, closers: tuple[str, ...]
 ) -> Reading[bool]:
     """Pass calls behind a special token: Python, or JSON."""
     first = yield from cursor.skip_space()
     if first in ("{", "[") and _JSON.match((yield from cursor.peek(40))):
-        values = yield from read_values(cursor, closers)
+        values = yield from read_values(cursor, closers, (opener,))
         done = yield from emit_json_calls(cursor, context, values, format, closers=closers)
     else:
         done = yield from read_python_calls(
-            cursor, context, format=format, closers=closers, unknown=True
+            cursor, context, opener, format=format, closers=closers, unknown=True
         )
     if done:
         yield from skip_closers(cursor, *closers)
     return done
 
 
-def read_python_calls(
+def read_python_calls(  # noqa: PLR0913 - what a format says about its calls, by name
     cursor: Cursor,
     context: ParseContext,
+    opener: str,
     *,
     format: str,
     closers: tuple[str, ...],
@@ -53,7 +54,7 @@ def read_python_calls(
 
     `unknown` lets undeclared names through, for markup that no prose contains.
     """
-    body = yield from read_python(cursor, closers)
+    body = yield from read_python(cursor, closers, opener)
     ended = yield from cursor.at_end(*closers)
     calls = _calls(body, format)
     rest = _rest(body, closers)

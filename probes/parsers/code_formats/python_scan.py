@@ -27,9 +27,9 @@ class PythonBody:
     listed: bool = False
 
 
-def read_python(cursor: Cursor, closers: tuple[str, ...]) -> Reading[PythonBody]:
+def read_python(cursor: Cursor, closers: tuple[str, ...], opener: str) -> Reading[PythonBody]:
     """Pass calls up to and with a closing tag, the end of their list, or the end of the text."""
-    scan = _PythonScan(cursor, closers)
+    scan = _PythonScan(cursor, closers, opener)
     first = yield from cursor.skip_space()
     base = 1 if first == "[" else 0
     while True:
@@ -54,16 +54,20 @@ def read_python(cursor: Cursor, closers: tuple[str, ...]) -> Reading[PythonBody]
 class _PythonScan:
     """The calls that were passed, and the one that is being passed."""
 
-    def __init__(self, cursor: Cursor, closers: tuple[str, ...]) -> None:
+    def __init__(self, cursor: Cursor, closers: tuple[str, ...], opener: str) -> None:
         self.depth = 0
         self._cursor = cursor
         self._closers = closers
+        # A fence opens and closes with the same characters.
+        self._openers = () if opener.startswith(closers) else (opener,)
         self._calls: list[str] = []
         self._parts: list[str] = []
 
     def next_mark(self, end: str = "") -> Reading[str]:
         """Pass what stands up to the next mark, outside of literals or up to the end of one."""
-        match = yield from self._cursor.search(_marks(self._closers, end), self._parts.append)
+        openers = self._openers if end and end != "\n" else ()
+        marks = _marks((*self._closers, *openers), end)
+        match = yield from self._cursor.search(marks, self._parts.append)
         return match.group() if match is not None else ""
 
     def keep(self, text: str) -> None:
@@ -80,15 +84,19 @@ class _PythonScan:
         """Pass a string or a comment behind its first mark.
 
         A closing tag inside a string is text, unless a line, the text or another tag ends there:
-        then a quotation mark was lost. The answer is such a tag, which was passed.
+        then a quotation mark was lost. Behind an opening tag it is text in any case: the string
+        quotes a call. The answer is a tag that ends the calls, which was passed.
         """
+        quoting = False
         end = "\n" if mark == "#" else mark
         if mark != "#" and (yield from self._cursor.peek(2)) == mark * 2:
             self.keep(mark * 2)
             end = mark * 3
         while True:
             found = yield from self.next_mark(end)
-            if found in self._closers and (yield from self._closes(found, end)):
+            quoting = quoting or found in self._openers
+            closes = found in self._closers and not quoting
+            if closes and (yield from self._closes(found, end)):
                 return self._cursor.take(len(found))
             self.keep(found)
             if found in ("", end):
@@ -104,9 +112,9 @@ class _PythonScan:
 
 
 @lru_cache(maxsize=64)
-def _marks(closers: tuple[str, ...], end: str) -> TagSearch:
+def _marks(tags: tuple[str, ...], end: str) -> TagSearch:
     own = re.escape(end) if end else r"[()\[\]{}'\"#]"
     escape = r"|\\" if end and end != "\n" else ""
-    tags = "|".join(map(re.escape, closers))
-    words = (*closers, end) if end else closers
-    return TagSearch(re.compile(f"{tags}|{own}{escape}"), (), "", words)
+    every_tag = "|".join(map(re.escape, tags))
+    words = (*tags, end) if end else tags
+    return TagSearch(re.compile(f"{every_tag}|{own}{escape}"), (), "", words)

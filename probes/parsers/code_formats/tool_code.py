@@ -13,7 +13,7 @@ def read_calls(cursor: Cursor, context: ParseContext, opener: str) -> Reading[bo
     r"""A code block of Gemma 3: "```tool_code\nf(a=1)\n```", or `print(f(a=1))` in it."""
     if (yield from cursor.peek(1)) not in ("\n", "\r", " "):
         return False
-    return (yield from read_python_calls(cursor, context, format=NAME, closers=(FENCE,)))
+    return (yield from read_python_calls(cursor, context, opener, format=NAME, closers=(FENCE,)))
 
 
 PARSER = Parser(NAME, (OPEN,), read_calls)

@@ -38,8 +38,7 @@ def read_value(
     another tag ends there: JSON has no raw line breaks in strings, so then a quote was lost. Behind
     one of the openers in the same string it is text in any case: the string quotes a call.
     """
-    pairs = tuple(f"<{closer[2:]}" for closer in closers if closer.startswith("</"))
-    openers = (*openers, *pairs)
+    openers = (*openers, *(closer.replace("/", "")[:-1] for closer in closers if "/" in closer))
     scan = _Scan((*closers, *openers))
     parts: list[str] = []
     while True:

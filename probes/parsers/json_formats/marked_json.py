@@ -29,7 +29,7 @@ def read_marked_json(  # noqa: PLR0913 - what a format says about its calls, by 
     """Pass JSON up to one of the closing marks and hand out its calls.
 
     One object, several in a row, or an array of them; a code fence around them does no harm. The
-    openers are those whose names are not those of the closing marks.
+    openers are those that differ from the closing marks in more than a slash.
     """
     yield from cursor.skip("```json", "```")
     if (yield from cursor.skip_space()) not in ("{", "["):

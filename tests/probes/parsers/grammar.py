@@ -193,7 +193,8 @@ def strings(key: str) -> SearchStrategy[str]:
     it may as well be the real one. Calls are quoted whole.
     """
     dialect = DIALECTS[key]
-    quoted = FORMATS[key].write([("get", {"key": "q", "limit": 1}), ("ping", {})])
+    write = FORMATS[key].write
+    quoted = write([("get", {"key": "q", "limit": 1})]) + write([("ping", {})])
     mentions = [f"see {tag} there" for tag in (*dialect.tags, *_FOREIGN, quoted)]
     pieces = st.sampled_from((*_WORDS, *_AWKWARD, *mentions)) | st.text(_CHARACTERS, max_size=6)
     texts = st.lists(pieces, max_size=4).map("".join)

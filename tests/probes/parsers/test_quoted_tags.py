@@ -123,10 +123,12 @@ def test_value_that_runs_on_into_the_next_call_makes_no_call_of_both(text: str) 
 
 # Gemma's strings cannot contain the token that ends them, and a quoted call has it.
 @pytest.mark.parametrize("name", sorted({*FORMATS} - {"gemma4", "functiongemma"}))
-def test_calls_quoted_in_a_string_are_part_of_it(name: str) -> None:
+@pytest.mark.parametrize("between", ["", "\n"])
+def test_calls_quoted_in_a_string_are_part_of_it(name: str, between: str) -> None:
     """A text about calls is written to a file, and none of them is executed."""
-    quoted = FORMATS[name].write([("f", {"a": "1"}), ("g", {})])
-    written = [("write_file", {"path": "x", "content": f"see\n{quoted}\nthere"})]
+    write = FORMATS[name].write
+    quoted = between.join(("see", write([("f", {"a": "1"})]), write([("g", {})]), "there"))
+    written = [("write_file", {"path": "x", "content": quoted})]
 
     found = read_every_way(FORMATS[name].write(written))
 
