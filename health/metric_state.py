@@ -8,6 +8,7 @@ from math import inf
 from typing import Any
 
 from health import detector
+from health.change_point import RunCount
 from health.correlation import Spread
 from health.detector import QUIET, Baseline, Lane, LogSums
 from health.severity import Severity
@@ -50,8 +51,8 @@ class MetricState:
     reference: float | None = None
     rho: float | None = None
     sums: LogSums = QUIET
-    # Successes and trials of the last runs.
-    recent: tuple[tuple[int, int], ...] = ()
+    # Successes and trials of the last runs; while an alarm is open, only of those since the change.
+    recent: tuple[RunCount, ...] = ()
     # Remaining confirmation runs while the sums warn; None while they do not.
     confirmations: int | None = None
     alarm: Alarm | None = None

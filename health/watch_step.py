@@ -10,6 +10,7 @@ from math import inf, log
 from typing import Any
 
 from health import detector
+from health.change_point import RunCount, mean_rate, runs_since_change
 from health.correlation import Spread, raise_correlation
 from health.detector import QUIET, BaselineState, Lane, Verdict
 from health.metric_state import RELAPSE_WITHIN, Alarm, MetricState
@@ -25,6 +26,8 @@ MIN_REFUSALS = 2
 # The reference of an endpoint without a baseline that never refused before.
 DEFAULT_REFERENCE = 0.95
 YEAR = timedelta(days=365)
+# The most runs among which the beginning of a degradation is looked for.
+RECENT_RUNS = 40
 # The proof of recovery that ends an alarm, and its cap: weeks of good runs, while an alarm dwells
 # or awaits release, must not outweigh new failures.
 RECOVERY_PROOF = log(detector.RECOVERY_ODDS)
@@ -96,7 +99,7 @@ class MetricStep:
         return self.count.trials - self.count.failures
 
     def follow(self, gauge: MetricState) -> tuple[MetricState, list[WatchChange]]:
-        recent = (*gauge.recent, (self.successes, self.count.trials))[-SEVERITY_RUNS:]
+        recent = (*gauge.recent, (self.successes, self.count.trials))[-RECENT_RUNS:]
         gauge = replace(gauge, recent=recent)
         if gauge.alarm:
             return self._update_alarm(gauge, gauge.alarm)
@@ -115,9 +118,11 @@ class MetricStep:
         gauge, learned = self._learn(gauge)
         return gauge, changes + learned
 
-    def _severity(self, runs: tuple[tuple[int, int], ...], reference: float) -> Severity:
+    def _severity(self, gauge: MetricState, reference: float) -> Severity:
+        """The severity by the last runs; those of a gauge in alarm are all since the change."""
         limit = self.run.max_severity.get(self.metric, Severity.S3)
-        return min(judge_severity(self.metric, estimate_rate(runs), reference), limit)
+        rate = estimate_rate(gauge.recent[-SEVERITY_RUNS:])
+        return min(judge_severity(self.metric, rate, reference), limit)
 
     def _never_worked(self, gauge: MetricState) -> bool:
         """Whether its rate was always near zero: the raised reference would alarm for ever."""
@@ -163,8 +168,8 @@ class MetricStep:
     def _open_alarm(
         self, gauge: MetricState, reference: float, *, refused: bool = False
     ) -> tuple[MetricState, list[WatchChange]]:
-        runs = gauge.recent[-1:] if refused else gauge.recent
-        severity = self._severity(runs, reference)
+        gauge = replace(gauge, recent=self._runs_since_change(gauge, reference, refused=refused))
+        severity = self._severity(gauge, reference)
         is_relapse = (
             gauge.recovered_at is not None and self.run.at - gauge.recovered_at <= RELAPSE_WITHIN
         )
@@ -176,6 +181,13 @@ class MetricStep:
         opened = replace(gauge, alarm=alarm, relapses=relapses, sums=QUIET, confirmations=None)
         return opened, [change]
 
+    def _runs_since_change(
+        self, gauge: MetricState, reference: float, *, refused: bool
+    ) -> tuple[RunCount, ...]:
+        if refused:
+            return gauge.recent[-1:]
+        return runs_since_change(gauge.recent, reference, self.lane, rho=gauge.rho)
+
     def _update_alarm(
         self, gauge: MetricState, alarm: Alarm
     ) -> tuple[MetricState, list[WatchChange]]:
@@ -185,7 +197,7 @@ class MetricStep:
         alarm = replace(alarm, proof=min(max(0.0, alarm.proof + ratio), RECOVERY_PROOF))
         if alarm.proof >= RECOVERY_PROOF and self.run.at - alarm.at >= alarm.dwell:
             return self._step_down(gauge, alarm)
-        severity = self._severity(gauge.recent, alarm.reference)
+        severity = self._severity(gauge, alarm.reference)
         if severity <= alarm.severity:
             return replace(gauge, alarm=alarm), []
         # The release, or its request, applied to the milder alarm.
@@ -248,13 +260,17 @@ class MetricStep:
         refused: bool = False,
     ) -> WatchChange:
         log_m = detector.log_mean(gauge.sums)
+        # An alarm opens with all runs since the change; later changes are judged by the last ones.
+        runs = gauge.recent if kind is ChangeKind.OPENED else gauge.recent[-SEVERITY_RUNS:]
         figures = {
             "trials": self.count.trials,
             "failures": self.count.failures,
             "log_m": None if log_m == -inf else log_m,
             "log_a": self.run.log_threshold,
             "reference": reference,
-            "estimate": estimate_rate(gauge.recent) if gauge.recent else None,
+            "estimate": estimate_rate(gauge.recent[-SEVERITY_RUNS:]),
+            "rate": mean_rate(runs),
+            "latest": [sum(good for good, _ in runs), sum(n for _, n in runs), len(runs)],
             "baseline": [gauge.baseline.successes, gauge.baseline.trials, gauge.baseline.runs],
             "known": gauge.known(self.lane).value,
             "rho": self.lane.rho if gauge.rho is None else gauge.rho,

@@ -38,6 +38,8 @@ from probes.outcomes import Metric
 
 # The most runs that a reset baseline uses.
 MAX_ACCEPTED_RUNS = 40
+# The figures of a change that its headline depends on.
+_MEASURED = ("rate", "latest", "trials", "failures")
 _END_STATES = {
     ChangeKind.RECOVERED: Incident.State.RECOVERED,
     ChangeKind.SUPERSEDED: Incident.State.SUPERSEDED,
@@ -277,13 +279,20 @@ def _change_severity(incident: Incident, watched_run: WatchedRun, change: WatchC
     incident.worst = max(incident.worst, change.severity)
     if is_worse:
         incident.release_wanted = False
-    incident.save(update_fields=["severity", "worst", "release_wanted"])
+        incident.figures = {**incident.figures, **_worst_figures(change)}
+    incident.save(update_fields=["severity", "worst", "release_wanted", "figures"])
     _update_modes(incident, watched_run, change)
     kind = Notice.Kind.ESCALATED if is_worse else Notice.Kind.MODE_CHANGED
     what = f"is now of severity {incident.severity}"
     _notify(kind, incident, watched_run.at, f"{_english_headline(incident)}; it {what}")
     if is_worse:
         _step_back(incident)
+
+
+def _worst_figures(change: WatchChange) -> dict[str, Any]:
+    """What was measured when the incident became more severe; nothing if another metric did it."""
+    measured = {name: change.figures[name] for name in _MEASURED if name in change.figures}
+    return {"worst": measured} if measured else {}
 
 
 def _close_incident(incident: Incident, watched_run: WatchedRun, change: WatchChange) -> None:
@@ -317,12 +326,16 @@ def _english_headline(incident: Incident) -> str:
 
 def incident_headline(incident: Incident) -> str:
     """The incident in one sentence, in the reader's language."""
-    figures, metric = incident.figures, Metric(incident.metric)
+    figures = incident.figures
     good, trials, _ = figures.get("baseline") or (0, 0, 0)
-    now = figures.get("estimate")
-    if incident.refused or now is None:
-        now = 1 - figures["failures"] / figures["trials"]
-    return degradation_headline(metric, good / trials if trials else None, now)
+    now = _measured_rate(figures.get("worst") or figures, refused=incident.refused)
+    return degradation_headline(Metric(incident.metric), good / trials if trials else None, now)
+
+
+def _measured_rate(figures: dict[str, Any], *, refused: bool) -> float:
+    """The success rate since the change. Older rows have an estimate over three runs instead."""
+    rate = figures.get("rate", None if refused else figures.get("estimate"))
+    return float(rate) if rate is not None else 1 - figures["failures"] / figures["trials"]
 
 
 def _notify(kind: Notice.Kind, incident: Incident, at: datetime, what: str) -> None:

@@ -117,7 +117,7 @@ def test_a_title_has_the_day_of_the_incident(signed_in: Client) -> None:
     Incident.objects.filter(pk=incident.pk).update(opened_at=datetime(2025, 11, 3, tzinfo=UTC))
 
     for path in ("/incidents/", f"/incidents/{incident.pk}/"):
-        assert_contains(signed_in.get(path), "Parse success fell from 100% to 34% on 3 Nov 2025")
+        assert_contains(signed_in.get(path), "Parse success fell from 100% to 0% on 3 Nov 2025")
 
 
 def test_evidence_lists_failed_attempts_of_the_runs_that_raised_it(

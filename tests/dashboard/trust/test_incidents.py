@@ -18,6 +18,7 @@ from dashboard.models import (
     WatchEvent,
 )
 from dashboard.trust import detection
+from dashboard.trust.text import figure_sentences
 from probes.outcomes import Metric
 from tests.dashboard.trust.builders import (
     CLOSURE,
@@ -121,7 +122,7 @@ def test_the_incident_and_its_modes_store_their_figures(settled: Past) -> None:
 
     incident = the_incident(settled.endpoint.profile)
     switch = incident.switches.first()
-    assert detection.incident_headline(incident) == "Parse success fell from 100% to 34%"
+    assert detection.incident_headline(incident) == "Parse success fell from 100% to 0%"
     assert incident.figures["log_m"] >= incident.figures["log_a"]
     assert switch
     assert switch.figures["run"] == incident.opened_by
@@ -130,6 +131,44 @@ def test_the_incident_and_its_modes_store_their_figures(settled: Past) -> None:
     notice = Notice.objects.get()
     assert notice.body["title"].startswith("one: Parse success fell")
     assert set(notice.body["modes"]) == WORST
+
+
+def test_a_headline_says_what_was_measured_since_the_change(endpoint: Endpoint) -> None:
+    """A good full run before the change counts neither in the headline nor in the severity."""
+    past = Past(endpoint)
+    past.runs(20, {PARSE: (11, 0)})
+    for trials in ((46, 0), (0, 11), (0, 46)):
+        past.run({PARSE: trials})
+
+    incident = the_incident(endpoint.profile)
+    headline = "Parse success fell from 100% to 0%"
+    sentences = figure_sentences(PARSE, incident.figures)
+    assert (detection.incident_headline(incident), incident.severity) == (headline, 3)
+    assert Notice.objects.get().body["title"] == f"one: {headline}"
+    assert sentences[1] == (
+        "57 of 57 trials of the last 2 runs went badly. Parse success: 0% on average per run."
+    )
+    assert is_replayed(endpoint.profile)
+
+
+def test_a_headline_follows_an_incident_that_becomes_more_severe(settled: Past) -> None:
+    """The notice of a collapse does not repeat the mild figure that it began with."""
+    settled.runs(7, NINE)
+    incident = the_incident(settled.endpoint.profile)
+    assert detection.incident_headline(incident) == "Parse success fell from 100% to 90%"
+
+    settled.runs(3, NONE)
+
+    incident.refresh_from_db()
+    headlines = [
+        "Parse success fell from 100% to 60%; it is now of severity 2",
+        "Parse success fell from 100% to 30%; it is now of severity 3",
+    ]
+    escalated = Notice.objects.filter(kind="incident.escalated").order_by("id")
+    assert [notice.body["title"].removeprefix("one: ") for notice in escalated] == headlines
+    assert detection.incident_headline(incident) == "Parse success fell from 100% to 30%"
+    assert incident.figures["trials"] == 10
+    assert incident.figures["rate"] == pytest.approx(0.9)
 
 
 def test_an_outage_opens_nothing_and_switches_nothing(past: Past) -> None:
