@@ -31,7 +31,8 @@ class Alarm:
     relapses: int = 0
     # Log likelihood ratio of runs that look like the baseline; enough of it ends the alarm.
     proof: float = 0.0
-    # An alarm of the highest severity needs a release by a person, which is requested once.
+    # An alarm of the highest severity needs a release by a person. It is requested when the alarm
+    # has recovered, and withdrawn when later runs are bad.
     released: bool = False
     asked: bool = False
 

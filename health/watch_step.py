@@ -31,6 +31,9 @@ RECENT_RUNS = 40
 # The proof of recovery that ends an alarm, and its cap: weeks of good runs, while an alarm dwells
 # or awaits release, must not outweigh new failures.
 RECOVERY_PROOF = log(detector.RECOVERY_ODDS)
+# An alarm that was found recovered is not any more once less than this is left of the proof, or
+# once a single run is this far below the reference.
+LOST_PROOF, LOST_DROP = RECOVERY_PROOF / 2, 0.20
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class ChangeKind(StrEnum):
     ESCALATED = "escalated"
     EASED = "eased"
     RELEASE_WANTED = "release_wanted"
+    RELEASE_WITHDRAWN = "release_withdrawn"
     RECOVERED = "recovered"
     SUPERSEDED = "superseded"
     CORRELATED = "correlated"
@@ -197,6 +201,8 @@ class MetricStep:
         alarm = replace(alarm, proof=min(max(0.0, alarm.proof + ratio), RECOVERY_PROOF))
         if alarm.proof >= RECOVERY_PROOF and self.run.at - alarm.at >= alarm.dwell:
             return self._step_down(gauge, alarm)
+        if alarm.asked and alarm.severity is Severity.S3 and self._is_recovery_lost(alarm):
+            return self._withdraw_release(gauge, alarm)
         severity = self._severity(gauge, alarm.reference)
         if severity <= alarm.severity:
             return replace(gauge, alarm=alarm), []
@@ -204,6 +210,17 @@ class MetricStep:
         worse = replace(alarm, severity=severity, released=False, asked=False)
         change = self._change(ChangeKind.ESCALATED, gauge, alarm.reference, severity)
         return replace(gauge, alarm=worse), [change]
+
+    def _is_recovery_lost(self, alarm: Alarm) -> bool:
+        rate = self.successes / self.count.trials
+        return alarm.proof < LOST_PROOF or alarm.reference - rate >= LOST_DROP
+
+    def _withdraw_release(
+        self, gauge: MetricState, alarm: Alarm
+    ) -> tuple[MetricState, list[WatchChange]]:
+        """Take back the request for release, and a release that followed it: both are outdated."""
+        change = self._change(ChangeKind.RELEASE_WITHDRAWN, gauge, alarm.reference, alarm.severity)
+        return replace(gauge, alarm=replace(alarm, asked=False, released=False)), [change]
 
     def _step_down(self, gauge: MetricState, alarm: Alarm) -> tuple[MetricState, list[WatchChange]]:
         lower = _next_milder(self.metric, alarm.severity)

@@ -69,7 +69,9 @@ class IncidentOut(BaseModel):
     )
     opened_at: datetime
     ended_at: datetime | None
-    release_wanted: bool = Field(description="It could be left, if somebody allows it")
+    release_wanted: bool = Field(
+        description="It has recovered and awaits release; false again once later runs are bad"
+    )
     acknowledged_at: datetime | None
     acknowledged_by: str | None
 
@@ -84,7 +86,9 @@ class IncidentList(BaseModel):
 
 
 class EventOut(BaseModel):
-    kind: str = Field(description="opened, escalated, eased, recovered, acknowledged, …")
+    kind: str = Field(
+        description="opened, escalated, eased, release_wanted, release_withdrawn, recovered, …"
+    )
     at: datetime
     severity: int | None
     figures: dict[str, Any]

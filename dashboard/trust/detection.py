@@ -38,6 +38,10 @@ from probes.outcomes import Metric
 
 # The most runs that a reset baseline uses.
 MAX_ACCEPTED_RUNS = 40
+_RELEASE_TEXTS = {
+    ChangeKind.RELEASE_WANTED: "it has recovered and awaits release",
+    ChangeKind.RELEASE_WITHDRAWN: "later runs were bad, so it no longer awaits release",
+}
 # The figures of a change that its headline depends on.
 _MEASURED = ("rate", "latest", "trials", "failures")
 _END_STATES = {
@@ -179,12 +183,19 @@ def baseline_candidates(profile: Profile, metric: Metric) -> list[RunMetric]:
 
 
 @transaction.atomic
-def release_incident(incident: Incident, *, by: User | None, note: str) -> None:
-    """Allow the modes of a most severe incident to end as soon as its runs have recovered."""
+def release_incident(
+    incident: Incident, *, by: User | None, note: str, is_offered: bool = False
+) -> None:
+    """Allow the modes of a most severe incident to end as soon as its runs have recovered.
+
+    With `is_offered` the person was told that it has recovered; refuses if it has not any more.
+    """
     endpoint = Endpoint.objects.select_for_update(of=("self",)).get(profiles=incident.profile_id)
     incident.refresh_from_db()
     if incident.ended_at is not None:
         raise Refused(_("This incident is over."))
+    if is_offered and not incident.release_wanted:
+        raise Refused(_("It is no longer recovered: later runs were bad. Nothing was released."))
     note = _check_note(note)
     profile, metric = incident.profile, Metric(incident.metric)
     row = _watch_row(profile, Lane(incident.lane))
@@ -233,15 +244,11 @@ def _update_incident(
         _close_incident(incident, watched_run, change)
     elif change.kind in (ChangeKind.ESCALATED, ChangeKind.EASED):
         _change_severity(incident, watched_run, change)
-    elif change.kind is ChangeKind.RELEASE_WANTED:
-        incident.release_wanted = True
+    elif change.kind in _RELEASE_TEXTS:
+        incident.release_wanted = change.kind is ChangeKind.RELEASE_WANTED
         incident.save(update_fields=["release_wanted"])
-        _notify(
-            Notice.Kind.DECISION_WANTED,
-            incident,
-            watched_run.at,
-            "may be left, if somebody allows it",
-        )
+        what = f"{_english_headline(incident)}; {_RELEASE_TEXTS[change.kind]}"
+        _notify(Notice.Kind.DECISION_WANTED, incident, watched_run.at, what)
     return incident
 
 
@@ -347,6 +354,7 @@ def _notify(kind: Notice.Kind, incident: Incident, at: datetime, what: str) -> N
         "metric": incident.metric,
         "severity": incident.severity,
         "lane": Lane(incident.lane).label.lower(),
+        "release_wanted": incident.release_wanted,
         "modes": active,
         "figures": incident.figures,
     }

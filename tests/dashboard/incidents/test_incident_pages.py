@@ -232,6 +232,29 @@ def test_an_administrator_releases_with_a_reason(administrator: Client) -> None:
     assert_contains(released, "the vendor fixed it")
 
 
+def test_a_recovery_that_was_lost_is_offered_nowhere(administrator: Client) -> None:
+    """Pages, the fleet's decisions and the API follow the last run, not the first good ones."""
+    endpoint = make_endpoint()
+    incident = degrade(endpoint)
+    at = incident.opened_at
+    for hours in range(30):
+        watch_run(endpoint, 0, at=at + timedelta(hours=hours + 1), trigger="recovery")
+    offered = administrator.get(f"/incidents/{incident.pk}/")
+
+    watch_run(endpoint, 10, at=at + timedelta(hours=40), trigger="recovery")
+
+    page = administrator.get(f"/incidents/{incident.pk}/")
+    assert_contains(offered, 'id="release"')
+    assert_not_contains(page, 'id="release"')
+    assert_contains(page, "Recovery lost: later runs were bad")
+    assert_not_contains(administrator.get("/endpoints/steady/"), "Needs release")
+    assert_not_contains(administrator.get("/"), "Release its fallback modes?")
+    late = administrator.post(
+        f"/incidents/{incident.pk}/release/", {"reason": "it is fixed"}, follow=True
+    )
+    assert_contains(late, "It is no longer recovered")
+
+
 def test_accepting_shows_both_baselines_and_stores_the_one_shown(administrator: Client) -> None:
     """The page counts exactly the runs that the service then uses for the baseline."""
     endpoint = make_endpoint()

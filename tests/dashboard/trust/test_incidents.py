@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db.models.functions import Now
 
+from dashboard.core.errors import Refused
 from dashboard.endpoints.services import endpoints
 from dashboard.models import (
     Endpoint,
@@ -317,6 +318,59 @@ def test_a_release_makes_the_endpoint_due_at_once(past: Past) -> None:
 
     assert Endpoint.objects.get(next_due_at__lte=Now()).next_trigger == "recovery"
     assert is_replayed(incident.profile)
+
+
+def test_an_incident_that_fails_again_awaits_release_no_longer(settled: Past) -> None:
+    """The row, the timeline and a notice say so, and it awaits release again once it recovers."""
+    profile = settled.endpoint.profile
+    settled.runs(2, NONE)
+    settled.runs(20, TEN, after=SOON)
+    offered = the_incident(profile).release_wanted
+
+    settled.runs(3, NONE, after=SOON)
+    withdrawn = the_incident(profile).release_wanted
+    settled.runs(12, TEN, after=SOON)
+
+    assert (offered, withdrawn, the_incident(profile).release_wanted) == (True, False, True)
+    assert event_kinds(profile)[-3:] == ["release_wanted", "release_withdrawn", "release_wanted"]
+    notices = Notice.objects.filter(kind="decision.wanted").order_by("id")
+    headline = "one: Parse success fell from 100% to 0%;"
+    assert [notice.body["title"] for notice in notices] == [
+        f"{headline} it has recovered and awaits release",
+        f"{headline} later runs were bad, so it no longer awaits release",
+        f"{headline} it has recovered and awaits release",
+    ]
+    assert [notice.body["release_wanted"] for notice in notices] == [True, False, True]
+    assert active_modes(profile) == WORST
+    assert is_replayed(profile)
+
+
+def test_a_release_that_came_too_late_releases_nothing(settled: Past) -> None:
+    """An approver who still sees the offer on an old page is refused."""
+    settled.runs(2, NONE)
+    settled.runs(20, TEN, after=SOON)
+    settled.run(NONE, after=SOON)
+    incident = the_incident(settled.endpoint.profile)
+
+    with pytest.raises(Refused, match="no longer recovered"):
+        detection.release_incident(incident, by=None, note="It is mended.", is_offered=True)
+
+    assert "released" not in event_kinds(incident.profile)
+
+
+def test_a_release_is_void_once_the_endpoint_fails_again(settled: Past) -> None:
+    """Tools stay off, and the release has to be given anew."""
+    profile = settled.endpoint.profile
+    settled.runs(2, NONE)
+    settled.runs(20, TEN, after=SOON)
+    detection.release_incident(the_incident(profile), by=None, note="It is mended.")
+
+    settled.run(NONE, after=SOON)
+    settled.runs(20, TEN, after=SOON)
+
+    assert the_incident(profile).release_wanted
+    assert active_modes(profile) == WORST
+    assert is_replayed(profile)
 
 
 def test_an_incident_of_a_relapse_is_another_one(settled: Past) -> None:
