@@ -50,6 +50,17 @@ def degradation_headline(metric: Metric, normal: float | None, now: float) -> st
     return template.format(name=metric_name(metric), before=before, after=after)
 
 
+def limit_headline(metric: Metric, limit: float, now: float) -> str:
+    """The headline of live traffic that was on the wrong side of its absolute limit throughout."""
+    template = (
+        say("{name}: {after} in live traffic, above the limit of {limit}")
+        if DIRECTIONS[metric] is Direction.LOW
+        else say("{name}: {after} in live traffic, below the limit of {limit}")
+    )
+    after, shown_limit = _percent(metric, now), _percent(metric, limit)
+    return template.format(name=metric_name(metric), after=after, limit=shown_limit)
+
+
 def _percent(metric: Metric, success: float, *, digits: int = 0) -> str:
     """A success rate as the metric shows it: a failure rate where low is good."""
     shown = 1 - success if DIRECTIONS[metric] is Direction.LOW else success

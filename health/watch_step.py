@@ -15,7 +15,7 @@ from health.correlation import Spread, raise_correlation
 from health.detector import QUIET, BaselineState, Lane, Verdict
 from health.metric_state import RELAPSE_WITHIN, Alarm, MetricState
 from health.modes import fallback_modes
-from health.severity import SEVERITY_RUNS, Severity, estimate_rate, judge_severity
+from health.severity import GATES, SEVERITY_RUNS, Severity, estimate_rate, judge_severity
 from probes.outcomes import Metric
 
 CONFIRMATIONS = 4
@@ -114,7 +114,7 @@ class MetricStep:
                 gauge = replace(gauge, refused_from_start=True)
             else:
                 return self._open_alarm(
-                    gauge, gauge.current_reference(self.lane) or DEFAULT_REFERENCE, refused=True
+                    gauge, self._reference(gauge) or DEFAULT_REFERENCE, refused=True
                 )
         gauge, changes = self._update_sums(gauge)
         if gauge.alarm:
@@ -130,15 +130,27 @@ class MetricStep:
 
     def _never_worked(self, gauge: MetricState) -> bool:
         """Whether its rate was always near zero: the raised reference would alarm for ever."""
-        reference = gauge.current_reference(self.lane)
+        reference = self._reference(gauge)
         return reference is not None and reference <= detector.LOWEST_REFERENCE
+
+    def _reference(self, gauge: MetricState) -> float | None:
+        """The rate that this run is compared with; None without a baseline and without a limit."""
+        limit = self._limit(gauge)
+        return gauge.current_reference(self.lane) if limit is None else limit
+
+    def _limit(self, gauge: MetricState) -> float | None:
+        """The absolute gate, where it alarms and the baseline is lower or not known yet."""
+        gate = GATES.get(self.metric) if self.lane.alarms_at_gate else None
+        if gate is None or (gauge.current_reference(self.lane) or 0.0) >= gate:
+            return None
+        return gate
 
     def _is_refused(self) -> bool:
         refused = self.count.refused
         return refused >= MIN_REFUSALS and refused * 2 >= self.count.trials
 
     def _update_sums(self, gauge: MetricState) -> tuple[MetricState, list[WatchChange]]:
-        reference = gauge.current_reference(self.lane)
+        reference = self._reference(gauge)
         if reference is None:
             return gauge, []
         ratios = detector.log_ratios(
@@ -292,6 +304,7 @@ class MetricStep:
             "known": gauge.known(self.lane).value,
             "rho": self.lane.rho if gauge.rho is None else gauge.rho,
             "refused": refused,
+            "limit": self._limit(gauge),
         }
         return WatchChange(kind, self.metric, severity, figures)
 

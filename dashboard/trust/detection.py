@@ -32,7 +32,7 @@ from dashboard.trust.settle import settle
 from health import translation
 from health import watch as watching
 from health.detector import PROBE, Baseline
-from health.metric_names import degradation_headline
+from health.metric_names import degradation_headline, limit_headline
 from health.watch import ChangeKind, MetricCount, Watch, WatchChange, WatchedRun, watch_from_json
 from probes.outcomes import Metric
 
@@ -333,10 +333,12 @@ def _english_headline(incident: Incident) -> str:
 
 def incident_headline(incident: Incident) -> str:
     """The incident in one sentence, in the reader's language."""
-    figures = incident.figures
-    good, trials, _ = figures.get("baseline") or (0, 0, 0)
+    figures, metric = incident.figures, Metric(incident.metric)
     now = _measured_rate(figures.get("worst") or figures, refused=incident.refused)
-    return degradation_headline(Metric(incident.metric), good / trials if trials else None, now)
+    if (limit := figures.get("limit")) is not None:
+        return limit_headline(metric, limit, now)
+    good, trials, _ = figures.get("baseline") or (0, 0, 0)
+    return degradation_headline(metric, good / trials if trials else None, now)
 
 
 def _measured_rate(figures: dict[str, Any], *, refused: bool) -> float:

@@ -105,6 +105,9 @@ def _baseline_text(metric: Metric, figures: Figures) -> str:
     if reference is None or (figures.get("refused") and rate is None):
         return ""
     compared = f"{displayed_rate(metric, reference):.1%}"
+    if figures.get("limit") is not None:
+        message = _("Compared with {reference}, the absolute limit: no baseline is as good.")
+        return message.format(reference=compared)
     if rate is None:
         message = _("Compared with {reference}, since there was no baseline yet.")
         return message.format(reference=compared)
