@@ -83,6 +83,14 @@ def attempt_json(attempt: Attempt) -> dict[str, JSON]:
     }
 
 
+def count_retries(attempts: Iterable[Attempt]) -> Counter[str]:
+    """How many answers of each status were retried."""
+    total: Counter[str] = Counter()
+    for attempt in attempts:
+        total.update(attempt.retried)
+    return total
+
+
 def usage_json(attempts: Sequence[Attempt]) -> dict[str, JSON]:
     """Requests, tokens and latency of a whole run; null where no answer reported its tokens."""
 
@@ -94,6 +102,7 @@ def usage_json(attempts: Sequence[Attempt]) -> dict[str, JSON]:
     return {
         "attempts": len(attempts),
         "requests": sum(attempt.evidence.requests for attempt in attempts),
+        "retried": dict(count_retries(attempts)),
         "input_tokens": total([attempt.usage.input_tokens for attempt in attempts]),
         "output_tokens": total([attempt.usage.output_tokens for attempt in attempts]),
         "reasoning_tokens": total([attempt.usage.reasoning_tokens for attempt in attempts]),

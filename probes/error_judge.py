@@ -56,7 +56,7 @@ def judge_error(error: ProbesError, refusal_metrics: tuple[Metric, ...]) -> Judg
     at = error.at if isinstance(error, WireError) else ""
     finding = Finding(_kind(error), error.message, at)
     if not _is_failure(error):
-        return Judgement(Outcome.VOID, (finding,), reached=isinstance(error, Refused))
+        return Judgement(Outcome.VOID, (finding,))
     return Judgement(
         Outcome.FAIL, (finding,), tuple(Verdict(metric, good=False) for metric in refusal_metrics)
     )

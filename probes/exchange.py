@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from probes.adapters.base import Adapter
 from probes.adapters.request_url import request_url
-from probes.errors import Overloaded, ProbesError, Refused
+from probes.errors import Overloaded, ProbesError, ProviderError, Refused, WireError
 from probes.events import ReplyEnded
 from probes.exchange_evidence import Exchange
 from probes.http_messages import WireRequest, WireResponse
 from probes.http_reply import read_http_reply
 from probes.messages import Breakage, Reply, Stop
-from probes.pacing import Pacer
+from probes.pacing import Pacer, may_pass
 from probes.suite.base import Answer, Question
 from probes.target import Target
 from probes.transport import Transport
@@ -32,33 +32,34 @@ class EndpointClient:
     async def ask(self, question: Question) -> tuple[Exchange, Answer | ProbesError]:
         """The exchange as far as it got, and the answer or the error."""
         exchange = Exchange(label=question.label)
-        sending_s, sent = 0.0, False
-
-        async def send() -> WireResponse:
-            nonlocal sending_s, sent
-            sent = True
-            started = asyncio.get_running_loop().time()
-            try:
-                return await self.transport.send(outgoing)
-            finally:
-                sending_s += asyncio.get_running_loop().time() - started
-
+        sending = _Sending(self.transport)
         try:
             outgoing = self._build_request(question)
-            incoming = await self.pacer.send(send)
-            exchange = replace(exchange, outgoing=outgoing, incoming=incoming)
+            incoming = await self.pacer.send(lambda: sending.send(outgoing), self._is_retryable)
+            exchange = replace(exchange, incoming=incoming)
             reply = read_reply(self.adapter, incoming, streamed=question.call.stream)
         except ProbesError as exc:
-            if not sent:
-                # Never sent: the endpoint was given up, or the request could not be written.
-                return replace(exchange, error=exc.message), exc
-            received = exc.received or exchange.incoming
-            exchange = replace(exchange, outgoing=outgoing, incoming=received, took_s=sending_s)
             exchange = replace(exchange, error=exc.message)
+            if not sending.requests:
+                # Never sent: the endpoint was given up, or the request could not be written.
+                return exchange, exc
+            exchange = replace(exchange, incoming=exc.received or exchange.incoming)
+            exchange = sending.record(exchange, outgoing, is_reached=is_reached(exc))
             self.pacer.record_outcome(None if isinstance(exc, Refused) else exc)
             return exchange, Answer(refusal=exc) if isinstance(exc, Refused) else exc
         self.pacer.record_outcome(None)
-        return replace(exchange, reply=reply, took_s=sending_s), Answer(reply)
+        exchange = sending.record(exchange, outgoing, is_reached=True)
+        return replace(exchange, reply=reply), Answer(reply)
+
+    def _is_retryable(self, incoming: WireResponse) -> bool:
+        """Whether an answer is the server's trouble; a 500 can also report a fault of the model."""
+        if not may_pass(incoming):
+            return False
+        try:
+            read_http_reply(self.adapter, incoming)
+        except ProviderError as exc:
+            return exc.retryable
+        return False
 
     def _build_request(self, question: Question) -> WireRequest:
         target, adapter, call = self.target, self.adapter, question.call
@@ -69,6 +70,37 @@ class EndpointClient:
             headers={"Content-Type": "application/json", **adapter.headers(target.key)},
             body=json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"),
         )
+
+
+@dataclass
+class _Sending:
+    """The requests of one question: the first, and its retries."""
+
+    transport: Transport
+    requests: int = 0
+    answers: list[WireResponse] = field(default_factory=list)
+    took_s: float = 0
+
+    async def send(self, outgoing: WireRequest) -> WireResponse:
+        self.requests += 1
+        started = asyncio.get_running_loop().time()
+        try:
+            incoming = await self.transport.send(outgoing)
+        finally:
+            self.took_s += asyncio.get_running_loop().time() - started
+        self.answers.append(incoming)
+        return incoming
+
+    def record(self, exchange: Exchange, outgoing: WireRequest, *, is_reached: bool) -> Exchange:
+        retried = tuple(self.answers[: self.requests - 1])
+        return replace(
+            exchange, outgoing=outgoing, took_s=self.took_s, retried=retried, is_reached=is_reached
+        )
+
+
+def is_reached(error: ProbesError) -> bool:
+    """Whether the endpoint took the request, whatever it thought of it."""
+    return isinstance(error, Refused | WireError)
 
 
 def read_reply(adapter: Adapter, incoming: WireResponse, *, streamed: bool) -> Reply:

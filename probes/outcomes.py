@@ -70,6 +70,8 @@ class Attempt:
     usage: Usage = field(default_factory=Usage)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, JSON] = field(default_factory=dict)
+    # How many answers of each status were retried.
+    retried: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, JSON]:
         """The attempt as plain JSON values, redacted."""
@@ -87,4 +89,5 @@ class Attempt:
             "usage": self.usage.as_json(),
             "fingerprint": dict(self.fingerprint),
             "facts": dict(self.facts),
+            "retried": dict(self.retried),
         }

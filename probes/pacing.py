@@ -1,4 +1,7 @@
-"""Limits the requests to one endpoint: concurrency, and a pause for all after a 429.
+"""Limits the requests to one endpoint: concurrency, and retries of answers that may pass.
+
+After a 429, or a 5xx that says how long to wait, all requests pause; after any other 5xx only the
+one that got it.
 
 After a few rejections and no answer the endpoint is given up: more rejections would show nothing
 new.
@@ -9,7 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from probes.errors import AuthRejected, ConnectFailed, ProbesError, RateLimited
+from probes.errors import AuthRejected, ConnectFailed, Overloaded, ProbesError, RateLimited
 from probes.http_messages import WireResponse
 from probes.http_reply import retry_after
 
@@ -18,7 +21,12 @@ MAX_REST_S = 30.0
 MAX_TRIES = 4
 # After this many rejections without any answer, the endpoint is given up.
 MAX_REJECTIONS = 3
-_REJECTION_ERRORS = (AuthRejected, ConnectFailed, RateLimited)
+_REJECTION_ERRORS = (AuthRejected, ConnectFailed, Overloaded, RateLimited)
+
+
+def may_pass(incoming: WireResponse) -> bool:
+    """Whether the status of an answer says that the same request may succeed later."""
+    return incoming.status == 429 or incoming.status >= 500
 
 
 class Pacer:
@@ -41,27 +49,45 @@ class Pacer:
             if self._rejections >= MAX_REJECTIONS:
                 self.given_up = error
 
-    async def send(self, send: Callable[[], Awaitable[WireResponse]]) -> WireResponse:
-        """Send when a slot is free; after a 429 all requests pause, and this one is repeated.
+    async def send(
+        self,
+        send: Callable[[], Awaitable[WireResponse]],
+        is_retryable: Callable[[WireResponse], bool] = may_pass,
+    ) -> WireResponse:
+        """Send when a slot is free, and repeat it a few times while its answer may pass.
 
         Raises the error that made us give up, if that happened before its turn.
         """
-        for tries in range(1, self._tries + 1):
-            async with self._slots:
+        # A retry keeps its slot: otherwise every other question would be sent to an endpoint that
+        # is down before the first is given up.
+        async with self._slots:
+            await self._rest()
+            if self.given_up:
+                raise self.given_up
+            incoming = await send()
+            for tries in range(1, self._tries):
+                if not is_retryable(incoming) or not await self._wait_after(incoming, tries):
+                    break
                 await self._rest()
                 if self.given_up:
-                    raise self.given_up
+                    break
                 incoming = await send()
-            if incoming.status != 429 or tries == self._tries:
-                break
-            wait_s = retry_after(incoming)
-            rest = DEFAULT_REST_S * 2 ** (tries - 1) if wait_s is None else wait_s
-            if rest > MAX_REST_S:
-                # A run cannot wait for hours; the attempt is void, with the reason.
-                break
+        return incoming
+
+    async def _wait_after(self, incoming: WireResponse, tries: int) -> bool:
+        """Wait before a retry; False if that would take too long."""
+        requested_s = retry_after(incoming)
+        rest = DEFAULT_REST_S * 2 ** (tries - 1) if requested_s is None else requested_s
+        if rest > MAX_REST_S:
+            # A run cannot wait for hours; the attempt is void, with the reason.
+            return False
+        # Before the first answer all wait too: the endpoint may be down.
+        if incoming.status == 429 or requested_s is not None or not self._was_answered:
             now = asyncio.get_running_loop().time()
             self._resume_at = max(self._resume_at, now + rest)
-        return incoming
+        else:
+            await asyncio.sleep(rest)
+        return True
 
     async def _rest(self) -> None:
         loop = asyncio.get_running_loop()

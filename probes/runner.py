@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -138,13 +139,12 @@ def _build_attempt(
     last = next((e.incoming for e in reversed(exchanges) if e.incoming), None)
     replies = [exchange.reply for exchange in exchanges if exchange.reply]
     facts = fingerprint.read_reply_facts(first, replies[0] if replies else None)
-    available = Verdict(Metric.AVAILABILITY, judgement.reached)
     return Attempt(
         probe=trial.probe,
         trial=trial.trial,
         outcome=judgement.outcome,
         findings=findings,
-        verdicts=(*judgement.verdicts, available),
+        verdicts=(*judgement.verdicts, *_availability(exchanges)),
         evidence=record_evidence(exchanges, findings, redactor),
         started_at=started_at,
         http_status=last.status if last else None,
@@ -153,7 +153,18 @@ def _build_attempt(
         usage=_total_usage([reply.usage for reply in replies]),
         fingerprint={name: redactor.text(fact)[:MAX_FACT] for name, fact in facts.items()},
         facts=judgement.facts,
+        retried=Counter(str(each.status) for e in exchanges for each in e.retried),
     )
+
+
+def _availability(exchanges: Sequence[Exchange]) -> list[Verdict]:
+    """One trial per request that was sent, retries included."""
+    return [
+        Verdict(Metric.AVAILABILITY, good=good)
+        for exchange in exchanges
+        if exchange.is_reached is not None
+        for good in (*(False for _ in exchange.retried), exchange.is_reached)
+    ]
 
 
 def _total_usage(usages: Sequence[Usage]) -> Usage:

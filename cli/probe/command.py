@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 
@@ -125,8 +125,7 @@ def _print_report(report: Report, options: argparse.Namespace) -> None:
 def _exit_code(
     report: Report, thresholds: Mapping[Metric, float], earlier: Mapping[str, JSON] | None
 ) -> int:
-    if all(attempt.outcome is Outcome.VOID for attempt in report.attempts):
-        why = next((f.message for a in report.attempts for f in a.findings), "Nothing was tried.")
+    if (why := _no_verdict_reason(report.attempts)) is not None:
         _print_error(f"no verdict. {why}")
         return NO_VERDICT
     code = GOOD
@@ -143,6 +142,17 @@ def _exit_code(
         _print_error(line)
         code = BELOW
     return code
+
+
+def _no_verdict_reason(attempts: Sequence[Attempt]) -> str | None:
+    """Why half of the attempts or more are void; None if they are not."""
+    void = [attempt for attempt in attempts if attempt.outcome is Outcome.VOID]
+    if 2 * len(void) < len(attempts):
+        return None
+    why = next((f.message for attempt in void for f in attempt.findings), "Nothing was tried.")
+    if len(void) == len(attempts):
+        return why
+    return f"{len(void)} of {len(attempts)} attempts are void: {why}"
 
 
 def _print_error(text: str) -> None:

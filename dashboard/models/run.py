@@ -120,6 +120,7 @@ class Run(models.Model):
     failed = models.PositiveIntegerField(db_default=0)
     void = models.PositiveIntegerField(db_default=0)
     requests = models.PositiveIntegerField(db_default=0)
+    retried = models.JSONField(db_default={})  # {"429": 28}: answers that were retried, by status
     input_tokens = models.PositiveBigIntegerField(db_default=0)
     output_tokens = models.PositiveBigIntegerField(db_default=0)
     # Sums over the answers, and over attempts that did not pass: charts read these, never

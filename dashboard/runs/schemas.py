@@ -28,6 +28,7 @@ _RUN: dict[str, Any] = {
     "requests": 0,
     "input_tokens": 0,
     "output_tokens": 0,
+    "retried": {},
     "simulated": False,
     "requested_by": "alice",
     "created_at": "2026-05-01T12:00:00Z",
@@ -71,6 +72,9 @@ class RunOut(BaseModel):
     requests: int
     input_tokens: int
     output_tokens: int
+    retried: dict[str, int] = Field(
+        {}, description="How many answers were retried, by HTTP status; counted at the end too"
+    )
     simulated: bool
     requested_by: str | None
     created_at: datetime
@@ -99,6 +103,7 @@ class AttemptOut(BaseModel):
     input_tokens: int | None
     output_tokens: int | None
     requests: int
+    retried: dict[str, int] = Field({}, description="How many answers were retried, by HTTP status")
     facts: dict[str, Any]
     fingerprint: dict[str, Any]
     has_evidence: bool
@@ -123,6 +128,7 @@ class AttemptList(BaseModel):
                             "input_tokens": 210,
                             "output_tokens": 38,
                             "requests": 1,
+                            "retried": {"429": 1},
                             "facts": {},
                             "fingerprint": {"model": "qwen3-32b"},
                             "has_evidence": True,
@@ -141,13 +147,13 @@ class AttemptList(BaseModel):
 
 _RUN_FIELDS = (
     *("id", "trigger", "suite", "suite_version", "seed", "state", "reason", "passed", "failed"),
-    *("void", "requests", "input_tokens", "output_tokens", "simulated"),
+    *("void", "requests", "input_tokens", "output_tokens", "retried", "simulated"),
     *("created_at", "started_at", "finished_at"),
 )
 _ATTEMPT_FIELDS = (
     *("probe", "trial", "outcome", "findings", "verdicts", "http_status", "latency_ms"),
-    *("first_byte_ms", "input_tokens", "output_tokens", "requests", "facts", "fingerprint"),
-    "started_at",
+    *("first_byte_ms", "input_tokens", "output_tokens", "requests", "retried", "facts"),
+    *("fingerprint", "started_at"),
 )
 
 

@@ -26,7 +26,7 @@ from health import cadence
 from health.capabilities import derive_capabilities, settle_verdicts
 from health.effort import measure_effort
 from health.observation_bits import pack_verdicts
-from health.run_report import compute_rates
+from health.run_report import compute_rates, count_retries
 from health.watch import Watch
 from health.watch_counts import count_refusals, watched_rates
 from probes.adapters import adapter_for
@@ -112,7 +112,10 @@ def _write_effort(run: Run, attempts: Sequence[Attempt]) -> None:
     effort = measure_effort(attempts)
     run.latency_p50_ms, run.latency_p95_ms = effort.latency_p50_ms, effort.latency_p95_ms
     run.lost_tokens, run.lost_ms = effort.lost_tokens, effort.lost_ms
-    run.save(update_fields=["latency_p50_ms", "latency_p95_ms", "lost_tokens", "lost_ms"])
+    run.retried = dict(count_retries(attempts))
+    run.save(
+        update_fields=["latency_p50_ms", "latency_p95_ms", "lost_tokens", "lost_ms", "retried"]
+    )
 
 
 def _attempt_observations(run: Run, attempt: Attempt, parser: str | None) -> list[Observation]:

@@ -49,7 +49,6 @@ class Judgement:
     findings: tuple[Finding, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     facts: Mapping[str, JSON] = field(default_factory=dict)
-    reached: bool = True  # False: a transport error, which says nothing about the model
 
 
 Script: TypeAlias = Generator[Sequence[Question], Sequence[Answer], Judgement]

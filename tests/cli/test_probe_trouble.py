@@ -98,6 +98,20 @@ def test_an_endpoint_killed_in_the_middle_leaves_its_attempts_void() -> None:
     assert "Traceback" not in completed.stderr
 
 
+@pytest.mark.parametrize("more", [(), ("--fail-under", "parse_success=0.5")])
+def test_a_run_that_is_half_void_is_no_verdict(more: tuple[str, ...], vendor_url: str) -> None:
+    """Whatever the other half says: too little was seen to meet or miss a bar."""
+    url = f"{vendor_url}/with/html,p=0.6,seed=3/open/v1"
+
+    completed = toolgauge(*probe_arguments(url, *more))
+
+    outcomes = [result["outcome"] for result in json.loads(completed.stdout)["results"]]
+    assert len(outcomes) / 2 <= outcomes.count("void") < len(outcomes)
+    assert completed.returncode == 3
+    start = f"no verdict. {outcomes.count('void')} of {len(outcomes)} attempts are void: "
+    assert completed.stderr.startswith(f"toolgauge probe: {start}The endpoint answered with a web")
+
+
 def test_ctrl_c_ends_the_run_and_writes_nothing(tmp_path: Path) -> None:
     """No traceback, no file, and the one that was there before is untouched."""
     existing, new = tmp_path / "old.xml", tmp_path / "new.jsonl"

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from probes.measurement import ROUNDS, MeasurementPlan, measure_endpoint
-from probes.outcomes import Attempt, Evidence, FindingKind, Metric, Outcome, Verdict
+from probes.outcomes import Attempt, Evidence, FindingKind, Outcome
 from probes.suite import plan_trials
 from probes.suite.sampling import estimate_price
 from probes.target import Limits, Provider, Target
@@ -129,9 +129,9 @@ def test_the_deadline_ends_a_run_and_what_is_missing_is_void() -> None:
     assert len({(attempt.probe, attempt.trial) for attempt in attempts}) == len(PLAN.trials)
     for attempt in void:
         (finding,) = attempt.findings
-        assert finding.kind is FindingKind.TIMED_OUT
+        assert finding.kind is FindingKind.OUR_FAULT
         assert finding.message == "The run was not complete within 25 s."
-        assert attempt.verdicts == (Verdict(Metric.AVAILABILITY, good=False),)
+        assert attempt.verdicts == ()
         assert attempt.evidence == Evidence()
 
 
