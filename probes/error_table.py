@@ -32,6 +32,7 @@ class ErrorClass(StrEnum):
     NO_TOOLS = "no_tools"
     SERVER_PARSE = "server_parse"
     PARAM_UNKNOWN = "param_unknown"
+    NOT_FOUND = "not_found"
     TRANSIENT = "transient"
 
 
@@ -57,6 +58,7 @@ class Action(StrEnum):
     TEXT_TOOLS = "text_tools"  # calls as JSON text, or none at all
     PARSE_RAW = "parse_raw"  # the call is in the error text; retry unstreamed
     DROP_PARAMETER = "drop_parameter"
+    CORRECT_MODEL = "correct_model"  # by a person
     RETRY_LATER = "retry_later"
 
 
@@ -224,6 +226,20 @@ ERROR_PATTERNS = (
         codes=("1210", "unknown_parameter"),
     ),
     ErrorPattern(
+        ErrorClass.NOT_FOUND,
+        (
+            ("model", "does not exist"),
+            ("is not a valid model",),
+            ("invalid model name",),
+            ("model not found",),
+            ("model", "was not found"),
+            ("unknown model",),
+            ("model_not_found",),
+            ("模型不存在",),
+        ),
+        codes=("model_not_found", "1211"),
+    ),
+    ErrorPattern(
         ErrorClass.TRANSIENT,
         (("overloaded_error",), ("model is loading",)),
         codes=("overloaded_error",),
@@ -250,5 +266,6 @@ ACTIONS = {
     ErrorClass.NO_TOOLS: Action.TEXT_TOOLS,
     ErrorClass.SERVER_PARSE: Action.PARSE_RAW,
     ErrorClass.PARAM_UNKNOWN: Action.DROP_PARAMETER,
+    ErrorClass.NOT_FOUND: Action.CORRECT_MODEL,
     ErrorClass.TRANSIENT: Action.RETRY_LATER,
 }

@@ -29,8 +29,10 @@ class EndpointClient:
     transport: Transport
     pacer: Pacer
 
-    async def ask(self, question: Question) -> tuple[Exchange, Answer | ProbesError]:
-        """The exchange as far as it got, and the answer or the error."""
+    async def ask(
+        self, question: Question, probe: str = ""
+    ) -> tuple[Exchange, Answer | ProbesError]:
+        """The exchange as far as it got, and the answer or the error. `probe` asks it."""
         exchange = Exchange(label=question.label)
         sending = _Sending(self.transport)
         try:
@@ -45,7 +47,7 @@ class EndpointClient:
                 return exchange, exc
             exchange = replace(exchange, incoming=exc.received or exchange.incoming)
             exchange = sending.record(exchange, outgoing, is_reached=is_reached(exc))
-            self.pacer.record_outcome(None if isinstance(exc, Refused) else exc)
+            self.pacer.record_outcome(exc, probe)
             return exchange, Answer(refusal=exc) if isinstance(exc, Refused) else exc
         self.pacer.record_outcome(None)
         exchange = sending.record(exchange, outgoing, is_reached=True)

@@ -3,8 +3,8 @@
 After a 429, or a 5xx that says how long to wait, all requests pause; after any other 5xx only the
 one that got it.
 
-After a few rejections and no answer the endpoint is given up: more rejections would show nothing
-new.
+After a few identical rejections and no answer the endpoint is given up: more of them would show
+nothing new.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from probes.errors import AuthRejected, ConnectFailed, Overloaded, ProbesError, RateLimited
+from probes.errors import ProbesError, Refused
 from probes.http_messages import WireResponse
 from probes.http_reply import retry_after
+from probes.rejections import rejection_cause
 
 DEFAULT_REST_S = 1.0
 MAX_REST_S = 30.0
 MAX_TRIES = 4
-# After this many rejections without any answer, the endpoint is given up.
+# After this many identical rejections without any answer, the endpoint is given up.
 MAX_REJECTIONS = 3
-_REJECTION_ERRORS = (AuthRejected, ConnectFailed, Overloaded, RateLimited)
 
 
 def may_pass(incoming: WireResponse) -> bool:
@@ -36,18 +36,25 @@ class Pacer:
         self._slots = asyncio.Semaphore(at_once)
         self._tries = tries
         self._resume_at = 0.0
-        self._rejections = 0
+        self._rejections: dict[str, list[str]] = {}
         self._was_answered = False
         self.given_up: ProbesError | None = None
 
-    def record_outcome(self, error: ProbesError | None) -> None:
-        """Record how a question ended; `error` is None if it was answered."""
-        if error is None:
+    def record_outcome(self, error: ProbesError | None, probe: str = "") -> None:
+        """Record how a question of a probe ended; `error` is None if it was answered.
+
+        The same refusal of a request counts once per probe: it may be about that probe alone.
+        """
+        cause = rejection_cause(error)
+        if error is None or (cause is None and isinstance(error, Refused)):
             self._was_answered = True
-        elif isinstance(error, _REJECTION_ERRORS) and not self._was_answered:
-            self._rejections += 1
-            if self._rejections >= MAX_REJECTIONS:
-                self.given_up = error
+        if error is None or cause is None or self._was_answered:
+            return
+        rejected = self._rejections.setdefault(cause, [])
+        if not (isinstance(error, Refused) and probe in rejected):
+            rejected.append(probe)
+        if len(rejected) >= MAX_REJECTIONS:
+            self.given_up = error
 
     async def send(
         self,

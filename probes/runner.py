@@ -76,12 +76,12 @@ class _ScriptRun:
     """One running script, and its exchanges so far."""
 
     client: EndpointClient
+    probe: Probe
     exchanges: list[Exchange] = field(default_factory=list)
     waited_s: float = 0
 
-    async def run(
-        self, probe: Probe, builder: QuestionBuilder, seed: str | int, trial: int
-    ) -> Judgement:
+    async def run(self, builder: QuestionBuilder, seed: str | int, trial: int) -> Judgement:
+        probe = self.probe
         values = probe.draw(rng_for(seed, probe.name, trial))
         script = probe.script(values, builder)
         try:
@@ -99,7 +99,8 @@ class _ScriptRun:
 
     async def _ask(self, questions: Sequence[Question]) -> list[Answer]:
         """The answers to questions sent at the same time; raises the first error."""
-        results = await asyncio.gather(*(self.client.ask(question) for question in questions))
+        asking = (self.client.ask(question, self.probe.name) for question in questions)
+        results = await asyncio.gather(*asking)
         self.exchanges += [exchange for exchange, _ in results]
         self.waited_s += max(exchange.took_s for exchange, _ in results)
         if self.waited_s > (limit := self.client.target.limits.attempt_s):
@@ -118,8 +119,8 @@ async def _run_trial(
     client: EndpointClient, builder: QuestionBuilder, probe: Probe, trial: Trial, seed: str | int
 ) -> Attempt:
     started_at = datetime.now(UTC)
-    script_run = _ScriptRun(client)
-    judgement = await script_run.run(probe, builder, seed, trial.trial)
+    script_run = _ScriptRun(client, probe)
+    judgement = await script_run.run(builder, seed, trial.trial)
     return _build_attempt(
         trial, started_at, script_run.exchanges, judgement, Redactor(client.target.key)
     )

@@ -20,6 +20,8 @@ Labels = Mapping[str, Promise]
 
 STATUSES: Labels = {
     "failing": _("failing"),
+    "unreachable": _("unreachable"),
+    "refused": _("refused"),
     "degraded": _("degraded"),
     "no verdict": _("no verdict"),
     "stale": _("stale"),

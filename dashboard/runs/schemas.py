@@ -21,6 +21,7 @@ _RUN: dict[str, Any] = {
     "seed": 5128371,
     "state": "running",
     "reason": "",
+    "void_kind": "",
     "progress": {"done": 12, "planned": 35},
     "passed": 0,
     "failed": 0,
@@ -65,6 +66,11 @@ class RunOut(BaseModel):
     seed: int = Field(description="A run with the same seed asks the same questions")
     state: str = Field(description="queued, leased, running; finished, failed, abandoned")
     reason: str = Field(description="Why there is no verdict, where there is none")
+    void_kind: str = Field(
+        "",
+        description="The same as a code: the kind of finding that left the run without a verdict, "
+        "such as auth_rejected, not_found or unreachable; over_budget if it did not start",
+    )
     progress: ProgressOut
     passed: int = Field(description="Counted when the run has ended, as the next five are")
     failed: int
@@ -146,7 +152,8 @@ class AttemptList(BaseModel):
 
 
 _RUN_FIELDS = (
-    *("id", "trigger", "suite", "suite_version", "seed", "state", "reason", "passed", "failed"),
+    *("id", "trigger", "suite", "suite_version", "seed", "state", "reason"),
+    *("void_kind", "passed", "failed"),
     *("void", "requests", "input_tokens", "output_tokens", "retried", "simulated"),
     *("created_at", "started_at", "finished_at"),
 )

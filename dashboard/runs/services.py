@@ -27,12 +27,13 @@ from dashboard.core.errors import LeaseLost, Refused
 from dashboard.core.sql import execute, fetch_row
 from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.audit import Action
-from dashboard.models.run import PRIORITIES, State, Trigger
+from dashboard.models.run import OVER_BUDGET, PRIORITIES, State, Trigger
 from dashboard.runs import credentials
 from dashboard.runs.run_sql import BACK_OFF, FRUITLESS, RELEASE, refund_reservations
 from health.cadence import FRUITLESS_WAIT
 from probes import fingerprint
 from probes.errors import TargetError
+from probes.findings import FindingKind
 from probes.suite import SUITE_VERSION, Trial, plan_trials
 from probes.suite.sampling import Price, estimate_price
 from probes.target import Limits, Target
@@ -140,7 +141,7 @@ def start_run(lease: Lease) -> RunWork | None:
     try:
         target = _build_target(run.endpoint)
     except (TargetError, Refused) as exc:
-        fail_run(lease, reason=str(exc))
+        fail_run(lease, reason=str(exc), void_kind=FindingKind.TARGET_ERROR.value)
         return None
     stored = set(Attempt.objects.of(run).values_list("probe", "trial"))
     remaining = tuple(
@@ -161,11 +162,11 @@ def renew_lease(lease: Lease) -> None:
         raise LeaseLost("The lease ran out or the run was cancelled.")
 
 
-def fail_run(lease: Lease, *, reason: str, due: str = "backoff") -> None:
+def fail_run(lease: Lease, *, reason: str, void_kind: str = "", due: str = "backoff") -> None:
     """End a run without a verdict."""
     condition = "id = %(run)s AND lease_token = %(token)s"
     values = {"run": lease.run_id, "token": lease.token, "state": "failed", "reason": reason}
-    end_runs(condition, values, due=due)
+    end_runs(condition, {**values, "void_kind": void_kind}, due=due)
 
 
 @transaction.atomic
@@ -191,7 +192,8 @@ def end_runs(condition: str, values: Mapping[str, Any], *, due: str = "backoff")
     SQL on the columns of the run, always a literal of our own services.
     """
     statement = _END.format(condition=condition)
-    return execute(statement, {**values, "due": due, "fruitless_wait": FRUITLESS_WAIT})
+    defaults = {"void_kind": "", "due": due, "fruitless_wait": FRUITLESS_WAIT}
+    return execute(statement, {**defaults, **values})
 
 
 def _expedite(run: Run, suite: str, trigger: Trigger) -> Run:
@@ -212,7 +214,8 @@ def _reserve_and_start(lease: Lease, endpoint: Endpoint, cost: Price) -> bool:
     if not is_held:
         raise LeaseLost("The run was taken away before it began.")
     if not is_started:
-        fail_run(lease, reason=_budget_reason(endpoint, cost), due="tomorrow")
+        reason = _budget_reason(endpoint, cost)
+        fail_run(lease, reason=reason, void_kind=OVER_BUDGET, due="tomorrow")
     return bool(is_started)
 
 
@@ -332,7 +335,7 @@ held AS MATERIALIZED (
     WHERE {{condition}} AND endpoint_id IN (SELECT id FROM mine)
         AND finished_at IS NULL FOR UPDATE),
 over AS (
-    UPDATE dashboard_run SET state = %(state)s, reason = %(reason)s,
+    UPDATE dashboard_run SET state = %(state)s, reason = %(reason)s, void_kind = %(void_kind)s,
         finished_at = statement_timestamp(), {RELEASE}
     WHERE id IN (SELECT id FROM held) RETURNING endpoint_id),
 given_back AS ({refund_reservations("held")})

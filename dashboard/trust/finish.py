@@ -169,7 +169,7 @@ SELECT 1 FROM dashboard_endpoint
 WHERE id = (SELECT endpoint_id FROM dashboard_run WHERE id = %(run)s) FOR UPDATE
 """
 
-# Without a pass or a fail there is no verdict; the first void finding gives the reason.
+# Without a pass or a fail there is no verdict; the void findings give the reason.
 _FINISH = f"""
 WITH me AS MATERIALIZED (
     SELECT id, endpoint_id, created_at, reserved_on, reserved_requests, reserved_tokens
@@ -182,12 +182,15 @@ counted AS (
         COALESCE(sum(a.requests), 0) AS requests,
         COALESCE(sum(a.input_tokens), 0) AS input, COALESCE(sum(a.output_tokens), 0) AS output,
         COALESCE((array_agg(a.findings -> 0 ->> 'message' ORDER BY a.trial)
-            FILTER (WHERE a.outcome = 'void'))[1], '') AS why
+            FILTER (WHERE a.outcome = 'void'))[1], '') AS why,
+        COALESCE(mode() WITHIN GROUP (ORDER BY a.findings -> 0 ->> 'kind')
+            FILTER (WHERE a.outcome = 'void'), '') AS void_kind
     FROM me JOIN dashboard_attempt a ON a.run_id = me.id AND a.run_at = me.created_at),
 given_back AS ({refund_reservations("me")})
 UPDATE dashboard_run r SET finished_at = statement_timestamp(),
     state = CASE WHEN c.passed + c.failed > 0 THEN 'finished' ELSE 'failed' END,
     reason = CASE WHEN c.passed + c.failed > 0 THEN '' ELSE 'No verdict. ' || c.why END,
+    void_kind = CASE WHEN c.passed + c.failed > 0 THEN '' ELSE left(c.void_kind, 40) END,
     passed = c.passed, failed = c.failed, void = c.void, requests = c.requests,
     input_tokens = c.input, output_tokens = c.output,
     {RELEASE}
