@@ -8,12 +8,20 @@ from dataclasses import dataclass, field, replace
 
 from probes.adapters.base import Adapter
 from probes.adapters.request_url import request_url
-from probes.errors import Overloaded, ProbesError, ProviderError, Refused, WireError
+from probes.errors import (
+    Overloaded,
+    ProbesError,
+    ProviderError,
+    Refused,
+    StreamBroken,
+    TransportError,
+    WireError,
+)
 from probes.events import ReplyEnded
 from probes.exchange_evidence import Exchange
 from probes.http_messages import WireRequest, WireResponse
 from probes.http_reply import read_http_reply
-from probes.messages import Breakage, Reply, Stop
+from probes.messages import NOT_STREAMED, Breakage, Deviation, Reply, Stop
 from probes.pacing import Pacer, may_pass
 from probes.suite.base import Answer, Question
 from probes.target import Target
@@ -48,7 +56,8 @@ class EndpointClient:
             exchange = replace(exchange, incoming=exc.received or exchange.incoming)
             exchange = sending.record(exchange, outgoing, is_reached=is_reached(exc))
             self.pacer.record_outcome(exc, probe)
-            return exchange, Answer(refusal=exc) if isinstance(exc, Refused) else exc
+            error = _as_broken_stream(exc) if question.call.stream else exc
+            return exchange, as_answer(error, question) or error
         self.pacer.record_outcome(None)
         exchange = sending.record(exchange, outgoing, is_reached=True)
         return replace(exchange, reply=reply), Answer(reply)
@@ -105,10 +114,22 @@ def is_reached(error: ProbesError) -> bool:
     return isinstance(error, Refused | WireError)
 
 
+def as_answer(error: ProbesError, question: Question) -> Answer | None:
+    """The answer that an error is for a script, or None if it ends the script."""
+    if isinstance(error, Refused):
+        return Answer(refusal=error)
+    if isinstance(error, StreamBroken) and question.may_break:
+        return Answer(broken=error)
+    return None
+
+
 def read_reply(adapter: Adapter, incoming: WireResponse, *, streamed: bool) -> Reply:
     """Read a whole or streamed reply from a response, or raise the ProbesError that it means."""
-    if not streamed or incoming.status != 200 or _is_unstreamed(adapter, incoming):
+    if not streamed or incoming.status != 200:
         return read_http_reply(adapter, incoming)
+    if _is_unstreamed(adapter, incoming):
+        reply = read_http_reply(adapter, incoming)
+        return replace(reply, deviations=(*reply.deviations, Deviation(NOT_STREAMED, "$")))
     reader = adapter.read_stream()
     events = [event for chunk in incoming.chunks for event in reader.feed(chunk.data)]
     events += reader.close()
@@ -118,8 +139,16 @@ def read_reply(adapter: Adapter, incoming: WireResponse, *, streamed: bool) -> R
     unparsed = [call for call in end.reply.broken if call.kind is not Breakage.TRUNCATED_CALL]
     if end.reply.stop is Stop.ERROR and not unparsed:
         message = "The stream broke off, or carried an error in place of the rest."
-        raise Overloaded(incoming.status, message, received=incoming)
+        raise StreamBroken(incoming.status, message, received=incoming)
     return end.reply
+
+
+def _as_broken_stream(error: ProbesError) -> ProbesError:
+    """A connection that ended after a stream began is a broken stream."""
+    received = error.received
+    if type(error) is not TransportError or received is None or received.status != 200:
+        return error
+    return StreamBroken(received.status, error.message, received=received)
 
 
 def _is_unstreamed(adapter: Adapter, incoming: WireResponse) -> bool:

@@ -15,8 +15,8 @@ from probes.adapters import adapter_for
 from probes.adapters.base import Adapter
 from probes.dialects import DIALECTS
 from probes.error_judge import judge_error
-from probes.errors import ProbesError, Refused, TargetError
-from probes.exchange import read_reply
+from probes.errors import ProbesError, TargetError
+from probes.exchange import as_answer, read_reply
 from probes.messages import JSON
 from probes.outcomes import Attempt, Metric
 from probes.recorded_exchange import (
@@ -203,11 +203,12 @@ class _AttemptReplay:
         try:
             streamed = question.call.stream
             answer = Answer(read_reply(self.adapter, recorded.incoming, streamed=streamed))
-        except Refused as exc:
-            answer = Answer(refusal=exc)
         except ProbesError as exc:
-            self.reads.append(summarise_reading(exc))
-            raise
+            expected = as_answer(exc, question)
+            if expected is None:
+                self.reads.append(summarise_reading(exc))
+                raise
+            answer = expected
         self.reads.append(summarise_reading(answer))
         return answer
 

@@ -24,7 +24,13 @@ from probes.messages import (
 from probes.outcomes import Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite.base import Answer, Judgement, Question
 from probes.suite.question_builder import OWN_ORIGIN, QuestionBuilder
-from probes.suite.turn_judge import JudgedTurn, judge_turn
+from probes.suite.turn_judge import (
+    Arrival,
+    JudgedTurn,
+    find_wrong_order,
+    find_wrong_values,
+    judge_turn,
+)
 
 REPLAY_KINDS = frozenset(
     {
@@ -58,6 +64,8 @@ class ScriptSession:
     verdicts: list[Verdict] = field(default_factory=list)
     formats: list[str | None] = field(default_factory=list)
     deviations: list[str] = field(default_factory=list)
+    # How the calls of each judged turn arrived, whole and streamed.
+    arrivals: dict[str, list[str]] = field(default_factory=lambda: {"whole": [], "streamed": []})
     facts: dict[str, JSON] = field(default_factory=dict)
 
     def ask(
@@ -102,7 +110,9 @@ class ScriptSession:
         turn = self.judge_turn(answer.reply)
         return turn if turn.calls else self.judge()
 
-    def judge_turn(self, reply: Reply, *, may_stop: bool = False) -> JudgedTurn:
+    def judge_turn(
+        self, reply: Reply, *, may_stop: bool = False, streamed: bool = False
+    ) -> JudgedTurn:
         """Judge a turn that must have a call, and collect its findings and verdicts.
 
         A turn that may stop and answers in prose does not count as a trial of parsing.
@@ -113,8 +123,32 @@ class ScriptSession:
         self.findings += turn.faults
         self.verdicts += turn.verdicts
         self.formats.append(turn.format)
+        self.record_arrival(turn.arrival, streamed=streamed)
         self.note_deviations(reply)
         return turn
+
+    def check_values(
+        self,
+        turn: JudgedTurn,
+        expected: Sequence[tuple[str, Mapping[str, JSON]]],
+        *,
+        streamed: bool = False,
+        ordered: bool = False,
+    ) -> tuple[Finding, ...]:
+        """Compare the calls of the turn judged last with the expected ones, if they can be."""
+        if not turn.calls or turn.unfit:
+            return ()
+        faults = find_wrong_values(turn.calls, expected)
+        faults += find_wrong_order(turn.calls, expected) if ordered else ()
+        self.findings += faults
+        seen = self.arrivals["streamed" if streamed else "whole"]
+        if faults and seen[-1] != Arrival.REFUSED:
+            is_lost = any(fault.kind is FindingKind.NO_CALL for fault in faults)
+            seen[-1] = Arrival.LOSES_CALLS if is_lost else Arrival.GARBLES
+        return faults
+
+    def record_arrival(self, arrival: str, *, streamed: bool) -> None:
+        self.arrivals["streamed" if streamed else "whole"].append(arrival)
 
     def note_deviations(self, reply: Reply) -> None:
         """Record deviations of the answer from its format; a deviation fails nothing."""
@@ -139,6 +173,7 @@ class ScriptSession:
 
     def _judgement(self, outcome: Outcome) -> Judgement:
         facts: dict[str, JSON] = {**self.facts, "formats": list(self.formats)}
+        facts["turns"] = {side: list(seen) for side, seen in self.arrivals.items() if seen}
         if self.deviations:
             facts["deviations"] = list(self.deviations)
         return Judgement(outcome, tuple(self.findings), tuple(self.verdicts), facts)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from probes.call_arguments import validate_arguments
 from probes.messages import (
     JSON,
+    NOT_STREAMED,
     Breakage,
     BrokenCall,
     Part,
@@ -29,6 +31,17 @@ MAX_EXCERPT = 60
 _SCHEMA_BREAKAGES = (Breakage.SCHEMA_MISMATCH, Breakage.UNKNOWN_TOOL)
 
 
+class Arrival(StrEnum):
+    """How the calls of a turn arrived."""
+
+    WORKS = "works"  # on the wire, readable, as asked for
+    LEAKS = "leaks"  # in the text
+    LOSES_CALLS = "loses_calls"  # a call is missing
+    GARBLES = "garbles"  # unreadable, or with other arguments
+    REFUSED = "refused"  # the request was refused, or its stream was not streamed
+    BROKEN_OFF = "broken_off"
+
+
 @dataclass(frozen=True, slots=True)
 class JudgedTurn:
     """One turn. `calls` are those on the wire, or if there are none, those in the text."""
@@ -44,6 +57,20 @@ class JudgedTurn:
     @property
     def faults(self) -> tuple[Finding, ...]:
         return self.unread + self.unfit + self.stray
+
+    @property
+    def arrival(self) -> str:
+        """An Arrival; for calls that can be read from the text, the name of their parser."""
+        kinds = [fault.kind for fault in self.unread]
+        if FindingKind.NOT_STREAMED in kinds:
+            return Arrival.REFUSED
+        if FindingKind.LEAKED_CALL in kinds:
+            return self.format or Arrival.LEAKS
+        if self.reply.broken or self.unfit:
+            return Arrival.GARBLES
+        if self.stray:
+            return Arrival.LEAKS
+        return Arrival.WORKS if self.calls else Arrival.LOSES_CALLS
 
     @property
     def is_prose(self) -> bool:
@@ -65,7 +92,7 @@ class JudgedTurn:
 
 
 def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
-    """Judge a turn that must call at least one of the tools."""
+    """Judge a turn that must call at least one of the tools, by the calls on the wire."""
     text_answer = _read_text_calls(reply, tools)
     leaked = _leak_findings(text_answer)
     broken = tuple(Finding(FindingKind(c.kind), c.error, c.path) for c in reply.broken)
@@ -75,6 +102,8 @@ def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
         # Nothing but the diagnosis tells a call in an unknown format from an answer in prose.
         leaked = leaked or _shown_call_findings(reply, tools)
         unread, stray = (leaked[0] if leaked else _no_call_finding(reply),), ()
+    # A client that reads a stream finds no call in a whole answer.
+    unread = (*_unstreamed_findings(reply), *unread)
     calls = reply.calls or text_answer.calls
     unfit = _schema_findings(calls, tools)
     only_reasoned = bool(reply.reasoning) and not (reply.text or reply.calls or reply.broken)
@@ -98,6 +127,17 @@ def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
     name = calls[0].format if reply.calls else parser or None
     wrong = tuple(fault for findings in unfit for fault in findings)
     return JudgedTurn(reply, calls, unread, wrong, stray, verdicts, name)
+
+
+def find_wrong_order(
+    calls: Sequence[ToolCall], expected: Sequence[tuple[str, Mapping[str, JSON]]]
+) -> tuple[Finding, ...]:
+    """Calls that came in another order than the expected ones, of which none is missing."""
+    names, wanted = [call.name for call in calls], [name for name, _ in expected]
+    if names == wanted or sorted(names) != sorted(wanted):
+        return ()
+    message = f"The calls came as {', '.join(names)}, and {', '.join(wanted)} was asked for."
+    return (Finding(FindingKind.WRONG_ORDER, message, "$.calls"),)
 
 
 def find_wrong_values(
@@ -153,6 +193,13 @@ def _read_text_calls(reply: Reply, tools: Sequence[ToolSpec]) -> TextAnswer:
     if text_answer.calls or text_answer.broken or not reply.reasoning:
         return text_answer
     return read_text_answer([reply.reasoning], tools, truncated=truncated)
+
+
+def _unstreamed_findings(reply: Reply) -> tuple[Finding, ...]:
+    if all(deviation.name != NOT_STREAMED for deviation in reply.deviations):
+        return ()
+    message = "A stream was asked for, and the answer came whole."
+    return (Finding(FindingKind.NOT_STREAMED, message),)
 
 
 def _leak_findings(text_answer: TextAnswer) -> tuple[Finding, ...]:

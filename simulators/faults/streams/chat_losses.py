@@ -60,6 +60,12 @@ def last_invoke_only(frames: list[Frame]) -> list[Frame]:
     return replace(stream, calls=tuple(call.with_index(0) for call in stream.calls[-1:])).frames
 
 
+def reordered_calls(frames: list[Frame]) -> list[Frame]:
+    stream = read_stream(frames)
+    last_first = [call.with_index(index) for index, call in enumerate(reversed(stream.calls))]
+    return replace(stream, calls=tuple(last_first)).frames
+
+
 def phantom_stream(frames: list[Frame]) -> list[Frame]:
     return replace(read_stream(frames), calls=()).frames
 
@@ -111,6 +117,10 @@ FAULTS: tuple[Fault, ...] = (
     _chat(
         "last-invoke-only", "Z71", "only the last of several calls is streamed",
         last_invoke_only, STREAM_LOSS,
+    ),
+    _chat(
+        "reordered-calls", "", "several calls are streamed in the opposite order",
+        reordered_calls, STREAM_LOSS,
     ),
     _chat(
         "phantom-stream", "Z17", "the stream's finish reason is tool_calls, and it has none",

@@ -9,7 +9,7 @@ from probes.adapters.json_fields import list_or_empty, object_or_empty
 from probes.messages import JSON
 from simulators.faults.fault import Fault
 from simulators.faults.streams.stream_fault import (
-    NO_VERDICT,
+    BROKEN_STREAM,
     STREAM_LOSS,
     StreamFaults,
     StreamRewrite,
@@ -160,7 +160,7 @@ FAULTS: tuple[Fault, ...] = (
         StreamRewrite({FORMAT: trailing_signature}, accept_trailing_signature),
     ),
     _gemini(
-        "no-finish-reason", "", "no chunk has a finishReason", no_finish_reason, NO_VERDICT
+        "no-finish-reason", "", "no chunk has a finishReason", no_finish_reason, BROKEN_STREAM
     ),
     _gemini(
         "split-calls", "", "arguments come piece by piece as partialArgs with their paths",

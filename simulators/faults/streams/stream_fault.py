@@ -17,8 +17,10 @@ from simulators.vendors.spec import Spec
 STREAMING = "supports_streaming_tool_use"
 NO_EFFECT = Effect()
 STREAM_LOSS = Effect({Metric.STREAM_DISAGREEMENT: 1}, {STREAMING: False})
-# A stream that never ends properly gives no verdict about calls.
-NO_VERDICT = Effect({Metric.AVAILABILITY: None}, {STREAMING: None})
+# A stream that never ends properly; whole answers do.
+BROKEN_STREAM = Effect(
+    {Metric.AVAILABILITY: None, Metric.STREAM_DISAGREEMENT: 1}, {STREAMING: False}
+)
 
 
 def _keep_spec(spec: Spec) -> Spec:

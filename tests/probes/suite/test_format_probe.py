@@ -18,7 +18,7 @@ def test_the_call_asked_for_passes() -> None:
     played = play(FORMAT, DRAWN, calls(call("probe_echo", GOOD)))
 
     assert (played.outcome, played.kinds) == ("pass", [])
-    assert played.facts == {"formats": ["openai"]}
+    assert played.facts == {"formats": ["openai"], "turns": {"whole": ["works"]}}
     assert played.trials["parse_success"] == [True]
 
 
