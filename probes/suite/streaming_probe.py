@@ -2,23 +2,32 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 
 from probes.error_judge import judge_error
+from probes.history.model_conversation import Conversation
 from probes.messages import JSON, Reply
-from probes.outcomes import FindingKind, Metric, Verdict
+from probes.outcomes import Finding, FindingKind, Metric, Verdict
 from probes.suite.base import Answer, DrawnValues, Judgement, Question, Script
 from probes.suite.probe_tools import PROBE_ADD, PROBE_ECHO, TAGS
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.random_words import draw_phrase
 from probes.suite.script_steps import ScriptSession, start_conversation
-from probes.suite.turn_judge import Arrival
+from probes.suite.turn_judge import (
+    Arrival,
+    find_wrong_order,
+    find_wrong_values,
+    judge_turn,
+)
 
 PROMPT = """\
 Make these two tool calls at the same time, both in one turn and in this order:
 1. {echo} with {echo_arguments}
 2. {add} with {add_arguments}"""
+# A model that errs at times errs in one of two answers more often than in one: a wrong value is
+# the stream's fault only if it comes again.
+MAX_REPEATS = 2
 ExpectedCalls = Sequence[tuple[str, Mapping[str, JSON]]]
 
 
@@ -34,7 +43,7 @@ class StreamingProbe:
         "A stream leaks, loses or changes a call, breaks off, is refused, or comes as a whole "
         "answer."
     )
-    requests: int = 2
+    requests: int = 2 + MAX_REPEATS
     refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
     def draw(self, rng: random.Random) -> DrawnValues:
@@ -56,7 +65,11 @@ class StreamingProbe:
         if streamed.reply is None:
             return _judge_lost_stream(session, streamed, is_comparable=whole_side.is_right)
         streamed_side = _judge_side(session, streamed.reply, expected, streamed=True)
-        _compare_sides(session, whole_side, streamed_side)
+        if (yield from _is_chance(session, conversation, whole_side, streamed_side, expected)):
+            session.verdicts.append(Verdict(Metric.STREAM_DISAGREEMENT, good=True))
+            session.facts["streams"] = True
+        else:
+            _compare_sides(session, whole_side, streamed_side)
         return session.judge()
 
 
@@ -65,8 +78,9 @@ class _Side:
     """One of the two answers, judged against the question."""
 
     arrival: str
-    calls: Sequence[tuple[str, Mapping[str, JSON]]]
+    calls: ExpectedCalls
     is_right: bool
+    is_broken: bool  # a call cannot be read
 
 
 def _judge_side(
@@ -77,7 +91,39 @@ def _judge_side(
     session.check_values(turn, expected, streamed=streamed, ordered=True)
     is_right = len(session.findings) == before
     arrival = session.arrivals["streamed" if streamed else "whole"][-1]
-    return _Side(arrival, [(call.name, call.input) for call in turn.calls], is_right)
+    calls = [(call.name, call.input) for call in turn.calls]
+    return _Side(arrival, calls, is_right, bool(reply.broken))
+
+
+def _is_chance(
+    session: ScriptSession,
+    conversation: Conversation,
+    whole: _Side,
+    streamed: _Side,
+    expected: ExpectedCalls,
+) -> Generator[Sequence[Question], Sequence[Answer], bool]:
+    """Whether the side with a wrong value is right when it is asked again.
+
+    The repeated answers count in no metric: they were asked for because the first one was wrong.
+    """
+    wrong = streamed if whole.is_right else whole
+    if whole.is_right == streamed.is_right or wrong.arrival != Arrival.GARBLES or wrong.is_broken:
+        return False
+    call = session.builder.call(conversation, session.tools, stream=wrong is streamed)
+    for repeat in range(1, MAX_REPEATS + 1):
+        label = f"{'streamed' if wrong is streamed else 'whole'} again {repeat}"
+        (answer,) = yield (Question(call, label, may_break=True),)
+        if answer.reply is not None and not _find_faults(session, answer.reply, expected):
+            return True
+    return False
+
+
+def _find_faults(
+    session: ScriptSession, reply: Reply, expected: ExpectedCalls
+) -> tuple[Finding, ...]:
+    turn = judge_turn(reply, session.tools)
+    faults = turn.faults + find_wrong_values(turn.calls, expected)
+    return faults + find_wrong_order(turn.calls, expected)
 
 
 def _compare_sides(session: ScriptSession, whole: _Side, streamed: _Side) -> None:

@@ -16,7 +16,18 @@ from simulators.vendors.spec import Spec
 
 STREAMING = "supports_streaming_tool_use"
 NO_EFFECT = Effect()
-STREAM_LOSS = Effect({Metric.STREAM_DISAGREEMENT: 1}, {STREAMING: False})
+# Rates of which streamed turns are a part: they depend on how many turns are streamed.
+_SHARED_METRICS = (
+    Metric.PARSE_SUCCESS,
+    Metric.SCHEMA_FAILURE,
+    Metric.UNSAFE_BLOCKED,
+    Metric.REPAIR_SUCCESS,
+    Metric.PARALLEL_DOWNGRADE,
+    Metric.LEAK,
+)
+STREAM_LOSS = Effect(
+    {**dict.fromkeys(_SHARED_METRICS), Metric.STREAM_DISAGREEMENT: 1}, {STREAMING: False}
+)
 # A stream that never ends properly; whole answers do.
 BROKEN_STREAM = Effect(
     {Metric.AVAILABILITY: None, Metric.STREAM_DISAGREEMENT: 1}, {STREAMING: False}

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from probes.errors import StreamBroken
 from probes.messages import NOT_STREAMED, BrokenCall, Deviation, Reply, Stop, Text
 from probes.outcomes import FindingKind
-from probes.suite.base import Answer, DrawnValues
+from probes.suite.base import Answer, DrawnValues, Question
 from probes.suite.streaming_probe import STREAMING
 from tests.probes.suite.script_player import (
     Played,
@@ -26,7 +28,9 @@ BOTH = calls(FIRST, SECOND)
 
 
 def streaming(whole: ScriptedAnswer, streamed: ScriptedAnswer) -> Played:
-    return play_by_question(STREAMING, DRAWN, by_label({"whole": whole, "streamed": streamed}))
+    """Each side gives the same answer whenever it is asked."""
+    sides = {"whole": whole, "streamed": streamed}
+    return play_by_question(STREAMING, DRAWN, lambda question: sides[question.label.split()[0]])
 
 
 @pytest.mark.parametrize(
@@ -193,3 +197,51 @@ def test_a_refused_whole_answer_leaves_nothing_to_compare() -> None:
 
     assert (played.outcome, played.kinds) == ("fail", ["no_tools"])
     assert "streams" not in played.facts
+
+
+ODD = calls(call("probe_echo", {**ECHO, "extra": 1}, "c1"), SECOND)
+
+
+def test_a_wrong_value_that_does_not_come_again_is_chance() -> None:
+    """The attempt fails for the value, and the sides do not differ."""
+    answers = {"whole": BOTH, "streamed": ODD, "streamed again 1": ODD, "streamed again 2": BOTH}
+    played = play_by_question(STREAMING, DRAWN, by_label(answers))
+
+    assert (played.outcome, played.kinds) == ("fail", ["schema_mismatch"])
+    assert (played.trials["stream_disagreement"], played.facts["streams"]) == ([True], True)
+    assert played.trials["schema_failure"] == [True, True, False, True]
+
+
+def test_a_wrong_value_of_the_whole_answer_is_asked_for_again_too() -> None:
+    """Either side can err by chance."""
+    answers = {"whole": ODD, "streamed": BOTH, "whole again 1": BOTH}
+    played = play_by_question(STREAMING, DRAWN, by_label(answers))
+
+    assert played.trials["stream_disagreement"] == [True]
+    assert not played.call("whole again 1").stream
+
+
+@pytest.mark.parametrize("streamed", [LEAKED, prose(), Reply((BrokenCall("{", "bad"),), Stop.END)])
+def test_a_stream_without_a_readable_call_is_not_asked_again(streamed: Reply) -> None:
+    """Such a loss is counted every time, however seldom it comes."""
+    assert streaming(BOTH, streamed).rounds == [("whole", "streamed")]
+
+
+def test_models_that_err_at_random_both_ways_hardly_differ() -> None:
+    """One argument too many in 20 % of the calls, whole and streamed."""
+    rng = random.Random(18)
+
+    def answer(question: Question) -> Reply:
+        return calls(
+            *(
+                call(c.name, {**c.input, "extra": 1} if rng.random() < 0.2 else c.input, c.id)
+                for c in (FIRST, SECOND)
+            )
+        )
+
+    trials = [
+        play_by_question(STREAMING, DRAWN, answer).trials.get("stream_disagreement", [])
+        for _ in range(400)
+    ]
+    judged = [good for verdicts in trials for good in verdicts]
+    assert judged.count(False) / len(judged) < 0.08
