@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from health.rates import rate_interval
+from health.streaming import UNKNOWN, UNSETTLED, derive_streaming
 from probes.messages import JSON
 from probes.outcomes import Attempt, FindingKind, Metric, Verdict
 from probes.parsers import JSON_BODIES
+from probes.suite.turn_judge import Arrival
 
 # Without any call in this many turns that expect one, the endpoint makes no calls.
 MIN_TURNS = 3
@@ -31,10 +33,13 @@ class Capability:
     trials: int = 0
     agree: int = 0
     evidence: tuple[str, ...] = ()
+    # The number of trials per value, for a field that is not settled by a plain majority.
+    counts: Mapping[str, JSON] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, JSON]:
         low, high = rate_interval(self.agree, self.trials) if self.trials else (None, None)
-        return {
+        counts: dict[str, JSON] = {"counts": dict(self.counts)} if self.counts else {}
+        return counts | {
             "value": self.value,
             "trials": self.trials,
             "agree": self.agree,
@@ -49,15 +54,20 @@ def derive_capabilities(attempts: Sequence[Attempt], wire: str) -> dict[str, Cap
     call_format = _call_format(attempts, wire)
     parser = _parser(attempts, wire) if call_format.value in ("xml", "json_text") else None
     dead = call_format.value == "none"
+    streaming = _streaming(attempts, parser)
+    if streaming.value not in (Arrival.WORKS, UNKNOWN):
+        # Callers are told to fetch tool turns whole, so the other fields describe whole answers.
+        attempts = [attempt for attempt in attempts if not attempt.facts.get("streamed")]
     capabilities = {
         "schema_level": _schema_level(attempts, dead=dead),
         "tool_call_format": call_format,
         "parser": Capability(parser, call_format.trials, call_format.agree, call_format.evidence),
         "supports_parallel_tool_use": _parallel(attempts),
         "reasoning_replay": _replay(attempts, dead=dead),
-        "supports_streaming_tool_use": _yes_no(attempts, "streams"),
+        "supports_streaming_tool_use": _supports_streaming(streaming),
         "error_repair": _repair(attempts),
         "tool_choice": Capability([]) if dead else _choices(attempts),
+        "streaming": streaming,
     }
     return capabilities | _limits(attempts)
 
@@ -161,6 +171,20 @@ def _parallel(attempts: Sequence[Attempt]) -> Capability:
         return calls > 1 if isinstance(calls, int) else None
 
     return _majority(attempts, several)
+
+
+def _streaming(attempts: Sequence[Attempt], parser: str | None) -> Capability:
+    result = derive_streaming(attempts, parser)
+    agreeing = result.agreeing
+    evidence = _ids(turn.attempt for turn in (agreeing or result.turns))
+    return Capability(result.value, len(result.turns), len(agreeing), evidence, result.counts)
+
+
+def _supports_streaming(streaming: Capability) -> Capability:
+    """True only if streams work, and None where that is not settled."""
+    if streaming.value in (UNKNOWN, UNSETTLED):
+        return replace(streaming, value=None)
+    return replace(streaming, value=streaming.value == Arrival.WORKS)
 
 
 def _repair(attempts: Sequence[Attempt]) -> Capability:

@@ -19,6 +19,7 @@ from probes.errors import (
     TransportError,
     WireError,
 )
+from probes.messages import JSON
 from probes.outcomes import Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite.base import Judgement
 
@@ -58,7 +59,10 @@ def judge_error(error: ProbesError, refusal_metrics: tuple[Metric, ...]) -> Judg
     at = error.at if isinstance(error, WireError) else ""
     finding = Finding(_kind(error), error.message, at)
     if not _is_failure(error):
-        return Judgement(Outcome.VOID, (finding,))
+        # No verdict on the model, and a fact about its streams.
+        is_broken = isinstance(error, StreamBroken)
+        facts: dict[str, JSON] = {"turns": {"streamed": ["broken_off"]}} if is_broken else {}
+        return Judgement(Outcome.VOID, (finding,), facts=facts)
     return Judgement(
         Outcome.FAIL, (finding,), tuple(Verdict(metric, good=False) for metric in refusal_metrics)
     )

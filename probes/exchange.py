@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from probes.adapters.base import Adapter
 from probes.adapters.request_url import request_url
 from probes.errors import (
-    Overloaded,
     ProbesError,
     ProviderError,
     Refused,
@@ -158,4 +157,5 @@ def _is_unstreamed(adapter: Adapter, incoming: WireResponse) -> bool:
         return False
     kind = incoming.headers.get("content-type", "")
     is_event = incoming.body.lstrip()[:6].startswith((b"data:", b"event:", b":"))
-    return kind.startswith(("application/json", "text/html")) and not is_event
+    is_object = incoming.body.lstrip()[:1] == b"{"
+    return (is_object or kind.startswith(("application/json", "text/html"))) and not is_event

@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from probes import fingerprint
@@ -21,7 +21,7 @@ from probes.messages import Usage
 from probes.outcomes import Attempt, Finding, Metric, Verdict
 from probes.pacing import Pacer
 from probes.redaction import Redactor
-from probes.suite import PROBES, Trial
+from probes.suite import PROBES, Trial, is_streamed
 from probes.suite.base import Answer, Judgement, Probe, Question, rng_for
 from probes.suite.question_builder import QuestionBuilder
 from probes.target import Target
@@ -120,6 +120,7 @@ async def _run_trial(
 ) -> Attempt:
     started_at = datetime.now(UTC)
     script_run = _ScriptRun(client, probe)
+    builder = replace(builder, stream=is_streamed(trial, seed))
     judgement = await script_run.run(builder, seed, trial.trial)
     return _build_attempt(
         trial, started_at, script_run.exchanges, judgement, Redactor(client.target.key)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from probes.adapters import adapter_for
 from probes.adapters.base import Adapter
@@ -27,7 +27,7 @@ from probes.recorded_exchange import (
     summarise_reading,
 )
 from probes.redaction import Redactor
-from probes.suite import PROBES, SUITE_VERSION
+from probes.suite import PROBES, SUITE_VERSION, Trial, is_streamed
 from probes.suite.base import Answer, Judgement, Probe, Question, Script, rng_for
 from probes.suite.question_builder import QuestionBuilder
 from probes.target import ProfileKey, Provider, Target
@@ -163,7 +163,9 @@ class _Transcript:
 
     def _run_script(self, attempt_replay: _AttemptReplay, probe: Probe, trial: int) -> Judgement:
         values = probe.draw(rng_for(self.seed, probe.name, trial))
-        return attempt_replay.run(probe.script(values, self.builder), probe.refusal_metrics)
+        streamed = is_streamed(Trial(probe.name, trial), self.seed)
+        script = probe.script(values, replace(self.builder, stream=streamed))
+        return attempt_replay.run(script, probe.refusal_metrics)
 
 
 @dataclass

@@ -17,7 +17,7 @@ _RUN: dict[str, Any] = {
     "epoch": 2,
     "trigger": "api",
     "suite": "light",
-    "suite_version": "tool-probe-v1",
+    "suite_version": "tool-probe-v2",
     "seed": 5128371,
     "state": "running",
     "reason": "",

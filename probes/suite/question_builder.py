@@ -25,6 +25,7 @@ class QuestionBuilder:
     format: str  # the wire format
     options: Mapping[str, JSON] = field(default_factory=dict)
     max_tokens: int = MAX_TOKENS
+    stream: bool = False  # whether questions are asked for a streamed answer
 
     def call(
         self,
@@ -33,7 +34,7 @@ class QuestionBuilder:
         *,
         choice: ToolChoice | None = None,
         parallel: bool | None = None,
-        stream: bool = False,
+        stream: bool | None = None,
     ) -> ModelCall:
         """The next question of a conversation, with the dialect's replay rule and limits."""
         question = self._blank(tools, choice=choice, parallel=parallel, stream=stream)
@@ -68,7 +69,7 @@ class QuestionBuilder:
         *,
         choice: ToolChoice | None = None,
         parallel: bool | None = None,
-        stream: bool = False,
+        stream: bool | None = None,
     ) -> ModelCall:
         return ModelCall(
             self.model,
@@ -77,6 +78,6 @@ class QuestionBuilder:
             max_tokens=self.max_tokens,
             tool_choice=choice,
             parallel=parallel,
-            stream=stream,
+            stream=self.stream if stream is None else stream,
             options=self.options,
         )

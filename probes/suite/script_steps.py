@@ -15,6 +15,7 @@ from probes.messages import (
     Reasoning,
     Reply,
     Role,
+    Text,
     ToolCall,
     ToolChoice,
     ToolResult,
@@ -75,7 +76,6 @@ class ScriptSession:
         *,
         choice: ToolChoice | None = None,
         parallel: bool | None = None,
-        stream: bool = False,
     ) -> Steps:
         """Ask the next question of a conversation.
 
@@ -85,9 +85,7 @@ class ScriptSession:
         """
 
         def question(builder: QuestionBuilder, label: str) -> Question:
-            call = builder.call(
-                conversation, self.tools, choice=choice, parallel=parallel, stream=stream
-            )
+            call = builder.call(conversation, self.tools, choice=choice, parallel=parallel)
             return Question(call, label)
 
         (answer,) = yield (question(self.builder, label),)
@@ -111,7 +109,7 @@ class ScriptSession:
         return turn if turn.calls else self.judge()
 
     def judge_turn(
-        self, reply: Reply, *, may_stop: bool = False, streamed: bool = False
+        self, reply: Reply, *, may_stop: bool = False, streamed: bool | None = None
     ) -> JudgedTurn:
         """Judge a turn that must have a call, and collect its findings and verdicts.
 
@@ -132,7 +130,7 @@ class ScriptSession:
         turn: JudgedTurn,
         expected: Sequence[tuple[str, Mapping[str, JSON]]],
         *,
-        streamed: bool = False,
+        streamed: bool | None = None,
         ordered: bool = False,
     ) -> tuple[Finding, ...]:
         """Compare the calls of the turn judged last with the expected ones, if they can be."""
@@ -141,14 +139,18 @@ class ScriptSession:
         faults = find_wrong_values(turn.calls, expected)
         faults += find_wrong_order(turn.calls, expected) if ordered else ()
         self.findings += faults
-        seen = self.arrivals["streamed" if streamed else "whole"]
+        seen = self.arrivals[self.side(streamed)]
         if faults and seen[-1] != Arrival.REFUSED:
             is_lost = any(fault.kind is FindingKind.NO_CALL for fault in faults)
             seen[-1] = Arrival.LOSES_CALLS if is_lost else Arrival.GARBLES
         return faults
 
-    def record_arrival(self, arrival: str, *, streamed: bool) -> None:
-        self.arrivals["streamed" if streamed else "whole"].append(arrival)
+    def record_arrival(self, arrival: str, *, streamed: bool | None = None) -> None:
+        self.arrivals[self.side(streamed)].append(arrival)
+
+    def side(self, streamed: bool | None = None) -> str:
+        """Where answers are counted: by default, as the attempt asks its questions."""
+        return "streamed" if (self.builder.stream if streamed is None else streamed) else "whole"
 
     def note_deviations(self, reply: Reply) -> None:
         """Record deviations of the answer from its format; a deviation fails nothing."""
@@ -162,9 +164,16 @@ class ScriptSession:
         """Pass if there are no findings."""
         return self._judgement(Outcome.FAIL if self.findings else Outcome.PASS)
 
-    def judge_refusal(self, answer: Answer, refusal_metrics: Sequence[Metric] = ()) -> Judgement:
+    def judge_refusal(
+        self,
+        answer: Answer,
+        refusal_metrics: Sequence[Metric] = (),
+        *,
+        streamed: bool | None = None,
+    ) -> Judgement:
         """The judgement of a script that ends because its question was refused."""
         assert answer.refusal is not None
+        self.record_arrival(Arrival.REFUSED, streamed=streamed)
         error_judgement = judge_error(answer.refusal, tuple(refusal_metrics))
         self.findings += error_judgement.findings
         self.verdicts += error_judgement.verdicts
@@ -173,6 +182,8 @@ class ScriptSession:
 
     def _judgement(self, outcome: Outcome) -> Judgement:
         facts: dict[str, JSON] = {**self.facts, "formats": list(self.formats)}
+        if self.builder.stream:
+            facts["streamed"] = True
         facts["turns"] = {side: list(seen) for side, seen in self.arrivals.items() if seen}
         if self.deviations:
             facts["deviations"] = list(self.deviations)
@@ -209,11 +220,12 @@ def is_reasoned(turn: Turn) -> bool:
     """Whether a turn carries reasoning or a signature of it."""
     if any(isinstance(part, Reasoning) for part in turn.parts):
         return True
-    return any(_is_signed(call) for call in turn.calls)
+    # In a stream, the signature of a call may come on a text part behind it.
+    return any(_is_signed(part) for part in turn.parts if isinstance(part, ToolCall | Text))
 
 
-def _is_signed(call: ToolCall) -> bool:
-    own = call.extra.get("gemini")
+def _is_signed(part: ToolCall | Text) -> bool:
+    own = part.extra.get("gemini")
     return isinstance(own, Mapping) and bool(own.get("thoughtSignature"))
 
 

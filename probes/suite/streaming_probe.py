@@ -54,13 +54,13 @@ class StreamingProbe:
         session = ScriptSession(builder, (PROBE_ECHO, PROBE_ADD))
         conversation, expected = start_conversation(_prompt(drawn)), _expected_calls(drawn)
         whole, streamed = yield (
-            Question(builder.call(conversation, session.tools), "whole"),
+            Question(builder.call(conversation, session.tools, stream=False), "whole"),
             Question(
                 builder.call(conversation, session.tools, stream=True), "streamed", may_break=True
             ),
         )
         if whole.reply is None:
-            return session.judge_refusal(whole, self.refusal_metrics)
+            return session.judge_refusal(whole, self.refusal_metrics, streamed=False)
         whole_side = _judge_side(session, whole.reply, expected, streamed=False)
         if streamed.reply is None:
             return _judge_lost_stream(session, streamed, is_comparable=whole_side.is_right)
@@ -90,7 +90,7 @@ def _judge_side(
     turn = session.judge_turn(reply, streamed=streamed)
     session.check_values(turn, expected, streamed=streamed, ordered=True)
     is_right = len(session.findings) == before
-    arrival = session.arrivals["streamed" if streamed else "whole"][-1]
+    arrival = session.arrivals[session.side(streamed)][-1]
     calls = [(call.name, call.input) for call in turn.calls]
     return _Side(arrival, calls, is_right, bool(reply.broken))
 
@@ -148,8 +148,7 @@ def _judge_lost_stream(
     if is_comparable:
         session.facts["streams"] = False
     if streamed.broken is None:
-        session.record_arrival(Arrival.REFUSED, streamed=True)
-        return session.judge_refusal(streamed, lost)
+        return session.judge_refusal(streamed, lost, streamed=True)
     session.record_arrival(Arrival.BROKEN_OFF, streamed=True)
     session.findings += judge_error(streamed.broken, ()).findings
     session.verdicts += [Verdict(metric, good=False) for metric in lost]

@@ -19,7 +19,7 @@ from probes.suite import PROBES, Trial
 from probes.target import Limits, Provider, Target
 from probes.transport import Transport
 from simulators import virtual_time
-from tests.probes.httpx_responses import answer
+from tests.probes.httpx_responses import answer, answer_chat
 
 pytestmark = pytest.mark.anyio
 
@@ -61,7 +61,7 @@ def obey(request: httpx.Request) -> httpx.Response:
         "choices": [choice],
         "usage": {"prompt_tokens": 5, "completion_tokens": 6},
     }
-    return answer(200, body, server="fake/1")
+    return answer_chat(request, body, server="fake/1")
 
 
 async def test_every_trial_gives_one_attempt() -> None:

@@ -145,7 +145,8 @@ async def run_measurement(url: str, truth: Any, options: dict[str, Any]) -> Repo
         options,
         max_concurrency=16,
     )
-    trials = first_trials("full", 1)
+    # Two of each: one whole, one streamed.
+    trials = first_trials("full", 2)
     attempts: list[Attempt] = [
         attempt async for attempt in run_trials(target, trials, seed="truth")
     ]

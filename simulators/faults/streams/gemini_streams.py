@@ -10,7 +10,8 @@ from probes.messages import JSON
 from simulators.faults.fault import Fault
 from simulators.faults.streams.stream_fault import (
     BROKEN_STREAM,
-    STREAM_LOSS,
+    GARBLES,
+    LOSES_CALLS,
     StreamFaults,
     StreamRewrite,
 )
@@ -164,11 +165,11 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _gemini(
         "split-calls", "", "arguments come piece by piece as partialArgs with their paths",
-        split_calls, STREAM_LOSS,
+        split_calls, GARBLES,
     ),
     _gemini("single-chunk", "", "the whole answer comes in one chunk", single_chunk),
     _gemini(
         "malformed-finish", "Z14", "no call, and the finishReason MALFORMED_FUNCTION_CALL",
-        malformed_finish, STREAM_LOSS,
+        malformed_finish, LOSES_CALLS,
     ),
 )  # fmt: skip

@@ -25,13 +25,21 @@ _SHARED_METRICS = (
     Metric.PARALLEL_DOWNGRADE,
     Metric.LEAK,
 )
-STREAM_LOSS = Effect(
-    {**dict.fromkeys(_SHARED_METRICS), Metric.STREAM_DISAGREEMENT: 1}, {STREAMING: False}
-)
-# A stream that never ends properly; whole answers do.
-BROKEN_STREAM = Effect(
-    {Metric.AVAILABILITY: None, Metric.STREAM_DISAGREEMENT: 1}, {STREAMING: False}
-)
+
+
+def stream_effect(value: str, *more: Metric) -> Effect:
+    """The effect of a stream that fails in this way, while whole answers are right."""
+    metrics: dict[Metric, float | None] = dict.fromkeys((*_SHARED_METRICS, *more))
+    metrics[Metric.STREAM_DISAGREEMENT] = 1
+    return Effect(metrics, {STREAMING: False, "streaming": value})
+
+
+LEAKS = stream_effect("leaks")
+LOSES_CALLS = stream_effect("loses_calls")
+GARBLES = stream_effect("garbles")
+REFUSED = stream_effect("refused")
+# A stream that never ends properly.
+BROKEN_STREAM = stream_effect("loses_calls", Metric.AVAILABILITY)
 
 
 def _keep_spec(spec: Spec) -> Spec:

@@ -13,7 +13,7 @@ from probes.adapters import FORMATS
 from probes.events import ReplyEnded
 from probes.messages import Reply
 from simulators.faults.fault import EVERY_FORMAT, Fault
-from simulators.faults.streams.stream_fault import BROKEN_STREAM, STREAM_LOSS
+from simulators.faults.streams.stream_fault import BROKEN_STREAM, LEAKS, LOSES_CALLS, REFUSED
 from simulators.faults.streams.stream_frames import detect_format, read_frames
 from simulators.faults.text.json_writers import hermes
 from simulators.faults.text.leak import Leak
@@ -73,11 +73,9 @@ _LEAKS = StreamsOnly(Leak(hermes))
 _TALKS = StreamsOnly(FixedText("I would use {names} for that, and this stream only talks of it."))
 
 FAULTS: tuple[Fault, ...] = (
+    Fault("stream-leak", "", "streamed calls come as text", lambda value: _LEAKS, effect=LEAKS),
     Fault(
-        "stream-leak", "", "streamed calls come as text", lambda value: _LEAKS, effect=STREAM_LOSS
-    ),
-    Fault(
-        "stream-prose", "", "streams talk about the call", lambda value: _TALKS, effect=STREAM_LOSS
+        "stream-prose", "", "streams talk about the call", lambda value: _TALKS, effect=LOSES_CALLS
     ),
     Fault(
         "not-streamed",
@@ -85,7 +83,7 @@ FAULTS: tuple[Fault, ...] = (
         "a whole JSON answer where a stream was asked for",
         lambda value: NotStreamed(),
         EVERY_FORMAT - {"ollama"},
-        STREAM_LOSS,
+        REFUSED,
     ),
     Fault(
         "stream-cut",

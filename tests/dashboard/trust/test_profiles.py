@@ -175,7 +175,7 @@ def test_a_finished_run_stores_capabilities_with_their_evidence(endpoint: Endpoi
     field = profile.capabilities["tool_call_format"]
     assert (field["value"], field["trials"], field["run"]) == ("openai", 4, run.pk)
     assert field["evidence"][0] == "format/1"
-    assert (profile.probe_version, profile.verified_at) == ("tool-probe-v1", run.finished_at)
+    assert (profile.probe_version, profile.verified_at) == ("tool-probe-v2", run.finished_at)
 
 
 def test_a_light_run_keeps_capabilities_that_only_a_full_run_measures(endpoint: Endpoint) -> None:
