@@ -22,7 +22,7 @@ from probes.messages import (
 )
 from probes.outcomes import Finding, FindingKind, Metric, Verdict
 from probes.parsers.diagnosis.find_markup import find_shown_call
-from probes.parsers.markup import UNKNOWN
+from probes.parsers.markup import CERTAIN, ENVELOPE, SHOWS_CALL, UNKNOWN, MarkupReason
 from probes.text_answer import TextAnswer, read_text_answer
 
 # Characters of leaked markup that a finding quotes.
@@ -93,7 +93,7 @@ class JudgedTurn:
 
 def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
     """Judge a turn that must call at least one of the tools, by the calls on the wire."""
-    text_answer = _read_text_calls(reply, tools)
+    text_answer, stopped = _read_text_calls(reply, tools)
     leaked = _leak_findings(text_answer)
     broken = tuple(Finding(FindingKind(c.kind), c.error, c.path) for c in reply.broken)
     # A call that is in the text as well was still read from the wire.
@@ -118,11 +118,11 @@ def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
             for metric in (Metric.SCHEMA_FAILURE, Metric.UNSAFE_BLOCKED)
         ),
         *(
-            Verdict(metric, good=False)
+            Verdict(Metric.SCHEMA_FAILURE, good=False)
             for call in text_answer.broken
             if not reply.calls and call.kind in _SCHEMA_BREAKAGES
-            for metric in (Metric.SCHEMA_FAILURE, Metric.UNSAFE_BLOCKED)
         ),
+        *_stopped_verdicts(reply, stopped),
     )
     name = calls[0].format if reply.calls else parser or None
     wrong = tuple(fault for findings in unfit for fault in findings)
@@ -185,14 +185,40 @@ def _equal(actual: JSON, expected: JSON) -> bool:
     return actual == expected and isinstance(actual, bool) == isinstance(expected, bool)
 
 
-def _read_text_calls(reply: Reply, tools: Sequence[ToolSpec]) -> TextAnswer:
-    """The calls in the visible text, or if there are none, in the reasoning."""
+def _read_text_calls(reply: Reply, tools: Sequence[ToolSpec]) -> tuple[TextAnswer, int]:
+    """The calls in the visible text, or if there are none, in the reasoning.
+
+    And how many calls the parser stopped there.
+    """
     truncated = reply.stop is Stop.LENGTH
     texts = [part.text for part in reply.parts if isinstance(part, Text)]
-    text_answer = read_text_answer(texts, tools, truncated=truncated)
-    if text_answer.calls or text_answer.broken or not reply.reasoning:
-        return text_answer
-    return read_text_answer([reply.reasoning], tools, truncated=truncated)
+    visible = read_text_answer(texts, tools, truncated=truncated)
+    stopped = _count_stopped(visible, SHOWS_CALL)
+    if visible.calls or visible.broken or not reply.reasoning:
+        return visible, stopped
+    thought = read_text_answer([reply.reasoning], tools, truncated=truncated)
+    # A model that reasons may write code; only the markup of a call is a call there.
+    return thought, stopped + _count_stopped(thought, ENVELOPE)
+
+
+def _count_stopped(text_answer: TextAnswer, least: float) -> int:
+    """The markup that shows a call which does not run: cut, unreadable, fenced, quoted, unknown."""
+    if text_answer.calls:
+        # Beside calls that run, only what the parser itself took for a call is another one.
+        return sum(item.confidence >= CERTAIN for item in text_answer.markup)
+    return sum(
+        item.confidence >= least or (item.reason is MarkupReason.QUOTED and item.format != UNKNOWN)
+        for item in text_answer.markup
+    )
+
+
+def _stopped_verdicts(reply: Reply, in_text: int) -> tuple[Verdict, ...]:
+    """One bad trial for every call that the parser stopped.
+
+    Where calls come on the wire the text is not searched for calls to run.
+    """
+    stopped = len(reply.broken) if reply.calls or reply.broken else in_text
+    return (Verdict(Metric.UNSAFE_BLOCKED, good=False),) * stopped
 
 
 def _unstreamed_findings(reply: Reply) -> tuple[Finding, ...]:

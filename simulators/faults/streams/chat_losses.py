@@ -130,6 +130,8 @@ FAULTS: tuple[Fault, ...] = (
         "truncated-opener", "Z30",
         "a call cut off in its opener: text in the whole answer, nothing at all in the stream",
         TruncatedOpener({"openai": truncated_opener}),
-        Effect({**SILENT.metrics, Metric.LEAK: None}, SILENT.fields),
+        Effect(
+            {**SILENT.metrics, Metric.LEAK: None, Metric.UNSAFE_BLOCKED: None}, SILENT.fields
+        ),
     ),
 )  # fmt: skip
