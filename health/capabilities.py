@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from health.client_view import find_deviations
 from health.rates import rate_interval
 from health.streaming import UNKNOWN, UNSETTLED, derive_streaming
 from probes.messages import JSON
@@ -55,6 +56,7 @@ def derive_capabilities(attempts: Sequence[Attempt], wire: str) -> dict[str, Cap
     parser = _parser(attempts, wire) if call_format.value in ("xml", "json_text") else None
     dead = call_format.value == "none"
     streaming = _streaming(attempts, parser)
+    deviations = _deviations(attempts, wire)
     if streaming.value not in (Arrival.WORKS, UNKNOWN):
         # Callers are told to fetch tool turns whole, so the other fields describe whole answers.
         attempts = [attempt for attempt in attempts if not attempt.facts.get("streamed")]
@@ -68,6 +70,7 @@ def derive_capabilities(attempts: Sequence[Attempt], wire: str) -> dict[str, Cap
         "error_repair": _repair(attempts),
         "tool_choice": Capability([]) if dead else _choices(attempts),
         "streaming": streaming,
+        "deviations": deviations,
     }
     return capabilities | _limits(attempts)
 
@@ -178,6 +181,16 @@ def _streaming(attempts: Sequence[Attempt], parser: str | None) -> Capability:
     agreeing = result.agreeing
     evidence = _ids(turn.attempt for turn in (agreeing or result.turns))
     return Capability(result.value, len(result.turns), len(agreeing), evidence, result.counts)
+
+
+def _deviations(attempts: Sequence[Attempt], wire: str) -> Capability:
+    """Every deviation from the wire format; None if no answer was judged."""
+    judged = [attempt for attempt in attempts if "turns" in attempt.facts]
+    found = find_deviations(attempts, wire)
+    ids = {id_ for deviation in found for id_ in deviation.attempts}
+    value: JSON = [deviation.as_json() for deviation in found] if judged else None
+    evidence = tuple(id_ for id_ in _ids(judged) if id_ in ids)
+    return Capability(value, len(judged), len(judged) - len(evidence), evidence)
 
 
 def _supports_streaming(streaming: Capability) -> Capability:

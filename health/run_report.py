@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from health.capabilities import Capability, derive_capabilities, settle_verdicts
+from health.client_view import ClientView, view_as_client
 from health.rates import Rate, metric_rate
 from probes.adapters import adapter_for
 from probes.messages import JSON
@@ -27,7 +28,7 @@ class Report:
 
     @property
     def capabilities(self) -> dict[str, Capability]:
-        return derive_capabilities(self.attempts, adapter_for(Provider(self.key.provider)).format)
+        return derive_capabilities(self.attempts, self._wire)
 
     @property
     def metrics(self) -> dict[Metric, Rate]:
@@ -35,6 +36,14 @@ class Report:
         return compute_rates(
             settle_verdicts(self.attempts, parser if isinstance(parser, str) else None)
         )
+
+    @property
+    def client_view(self) -> ClientView:
+        return view_as_client(self.attempts, self.capabilities, self._wire)
+
+    @property
+    def _wire(self) -> str:
+        return adapter_for(Provider(self.key.provider)).format
 
     def as_json(self) -> dict[str, JSON]:
         capabilities = self.capabilities
@@ -45,6 +54,7 @@ class Report:
             "verified_at": self.verified_at.isoformat(),
             "capabilities": {name: capability.value for name, capability in capabilities.items()},
             "confidence": {name: capability.as_json() for name, capability in capabilities.items()},
+            "client_view": self.client_view.as_json(),
             "metrics": {str(metric): rate_json(rate) for metric, rate in self.metrics.items()},
             "results": [attempt_json(attempt) for attempt in self.attempts],
             "usage": usage_json(self.attempts),

@@ -64,7 +64,7 @@ class ScriptSession:
     findings: list[Finding] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     formats: list[str | None] = field(default_factory=list)
-    deviations: list[str] = field(default_factory=list)
+    deviations: dict[str, list[str]] = field(default_factory=dict)
     # How the calls of each judged turn arrived, whole and streamed.
     arrivals: dict[str, list[str]] = field(default_factory=lambda: {"whole": [], "streamed": []})
     facts: dict[str, JSON] = field(default_factory=dict)
@@ -122,7 +122,7 @@ class ScriptSession:
         self.verdicts += turn.verdicts
         self.formats.append(turn.format)
         self.record_arrival(turn.arrival, streamed=streamed)
-        self.note_deviations(reply)
+        self.note_deviations(reply, streamed=streamed)
         return turn
 
     def check_values(
@@ -152,10 +152,11 @@ class ScriptSession:
         """Where answers are counted: by default, as the attempt asks its questions."""
         return "streamed" if (self.builder.stream if streamed is None else streamed) else "whole"
 
-    def note_deviations(self, reply: Reply) -> None:
+    def note_deviations(self, reply: Reply, *, streamed: bool | None = None) -> None:
         """Record deviations of the answer from its format; a deviation fails nothing."""
-        names = dict.fromkeys(item.name for item in reply.deviations)
-        self.deviations += [name for name in names if name not in self.deviations]
+        if names := dict.fromkeys(item.name for item in reply.deviations):
+            seen = self.deviations.setdefault(self.side(streamed), [])
+            seen += [name for name in names if name not in seen]
 
     def add_finding(self, kind: FindingKind, message: str, path: str = "") -> None:
         self.findings.append(Finding(kind, message, path))
@@ -186,7 +187,7 @@ class ScriptSession:
             facts["streamed"] = True
         facts["turns"] = {side: list(seen) for side, seen in self.arrivals.items() if seen}
         if self.deviations:
-            facts["deviations"] = list(self.deviations)
+            facts["deviations"] = {side: list(names) for side, names in self.deviations.items()}
         return Judgement(outcome, tuple(self.findings), tuple(self.verdicts), facts)
 
 

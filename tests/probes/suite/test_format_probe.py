@@ -50,7 +50,7 @@ def test_a_deviation_is_told_and_does_not_fail() -> None:
     played = play(FORMAT, DRAWN, Reply((call("probe_echo", GOOD),), Stop.END, deviations=bent))
 
     assert (played.outcome, played.kinds) == ("pass", [])
-    assert played.facts["deviations"] == ["missing_id"]
+    assert played.facts["deviations"] == {"whole": ["missing_id"]}
 
 
 def test_a_trial_can_be_repeated_alone() -> None:
