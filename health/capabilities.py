@@ -14,7 +14,7 @@ from health.client_view import find_deviations
 from health.rates import rate_interval
 from health.streaming import UNKNOWN, UNSETTLED, derive_streaming
 from probes.messages import JSON
-from probes.outcomes import Attempt, FindingKind, Metric, Verdict
+from probes.outcomes import LIMIT_FACT, Attempt, FindingKind, Metric, Outcome, Verdict
 from probes.parsers import JSON_BODIES
 from probes.suite.turn_judge import Arrival
 
@@ -52,6 +52,8 @@ class Capability:
 
 def derive_capabilities(attempts: Sequence[Attempt], wire: str) -> dict[str, Capability]:
     """Derive the capability profile of an endpoint with this wire format."""
+    # An attempt without a verdict claims nothing.
+    attempts = [attempt for attempt in attempts if attempt.outcome is not Outcome.VOID]
     call_format = _call_format(attempts, wire)
     parser = _parser(attempts, wire) if call_format.value in ("xml", "json_text") else None
     dead = call_format.value == "none"
@@ -72,7 +74,7 @@ def derive_capabilities(attempts: Sequence[Attempt], wire: str) -> dict[str, Cap
         "streaming": streaming,
         "deviations": deviations,
     }
-    return capabilities | _limits(attempts)
+    return capabilities | _limits(attempts) | _output_limit(attempts)
 
 
 def text_format(capabilities: Mapping[str, Capability]) -> str | None:
@@ -268,6 +270,25 @@ def _limits(attempts: Sequence[Attempt]) -> dict[str, Capability]:
         "violations": "violations",
     }
     return {name: _common(attempts, key) for name, key in sources.items()}
+
+
+def _output_limit(attempts: Sequence[Attempt]) -> dict[str, Capability]:
+    """The name of the limit of output tokens, and its highest value if a refusal stated it."""
+    limits = [(a, a.facts[LIMIT_FACT]) for a in attempts if LIMIT_FACT in a.facts]
+    taken = [(a, limit) for a, limit in limits if isinstance(limit, Mapping)]
+    if not taken:
+        return {
+            "output_limit_parameter": Capability("unknown"),
+            "output_limit_cap": Capability(None),
+        }
+    parameter = taken[-1][1].get("parameter")
+    agreeing = [a for a, limit in taken if limit.get("parameter") == parameter]
+    caps = [cap for _, limit in taken if isinstance(cap := limit.get("cap"), int)]
+    evidence = len(taken), len(agreeing), _ids(agreeing)
+    return {
+        "output_limit_parameter": Capability(parameter, *evidence),
+        "output_limit_cap": Capability(min(caps) if caps else None, *evidence),
+    }
 
 
 def _common(attempts: Sequence[Attempt], key: str) -> Capability:

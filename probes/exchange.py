@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from probes.adapters.base import Adapter
@@ -20,11 +21,29 @@ from probes.events import ReplyEnded
 from probes.exchange_evidence import Exchange
 from probes.http_messages import WireRequest, WireResponse
 from probes.http_reply import read_http_reply
-from probes.messages import NOT_STREAMED, Breakage, Deviation, Reply, Stop
+from probes.messages import JSON, NOT_STREAMED, Breakage, Deviation, Reply, Stop
+from probes.output_limit import OutputLimit, learn_limit, sent_limit
 from probes.pacing import Pacer, may_pass
 from probes.suite.base import Answer, Question
 from probes.target import Target
 from probes.transport import Transport
+
+
+@dataclass
+class Learnt:
+    """What refusals have taught about the endpoint, for the rest of the run."""
+
+    output_limit: OutputLimit = field(default_factory=OutputLimit)
+
+    def takes_lesson(
+        self, body: Mapping[str, JSON], sent: Mapping[str, JSON], refusal: Refused
+    ) -> bool:
+        """Whether the request can now be written in another way."""
+        if self.output_limit.apply(body) == sent:
+            # Without our own words, which name the status.
+            vendors_words = refusal.message.partition(f"({refusal.status}): ")[2]
+            self.output_limit = learn_limit(self.output_limit, sent, vendors_words)
+        return self.output_limit.apply(body) != sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +54,7 @@ class EndpointClient:
     adapter: Adapter
     transport: Transport
     pacer: Pacer
+    learnt: Learnt = field(default_factory=Learnt)
 
     async def ask(
         self, question: Question, probe: str = ""
@@ -43,10 +63,18 @@ class EndpointClient:
         exchange = Exchange(label=question.label)
         sending = _Sending(self.transport)
         try:
-            outgoing = self._build_request(question)
-            incoming = await self.pacer.send(lambda: sending.send(outgoing), self._is_retryable)
-            exchange = replace(exchange, incoming=incoming)
-            reply = read_reply(self.adapter, incoming, streamed=question.call.stream)
+            body = self.adapter.write_request(question.call)
+            for last in (False, False, True):
+                sent = self.learnt.output_limit.apply(body)
+                outgoing = self._build_request(question, sent)
+                incoming = await self._send(sending, outgoing)
+                exchange = replace(exchange, incoming=incoming)
+                try:
+                    reply = read_reply(self.adapter, incoming, streamed=question.call.stream)
+                    break
+                except Refused as exc:
+                    if last or not self.learnt.takes_lesson(body, sent, exc):
+                        raise
         except ProbesError as exc:
             exchange = replace(exchange, error=exc.message)
             if not sending.requests:
@@ -59,7 +87,11 @@ class EndpointClient:
             return exchange, as_answer(error, question) or error
         self.pacer.record_outcome(None)
         exchange = sending.record(exchange, outgoing, is_reached=True)
-        return replace(exchange, reply=reply), Answer(reply)
+        limit = OutputLimit(sent_limit(sent), self.learnt.output_limit.cap)
+        return replace(exchange, reply=reply, output_limit=limit), Answer(reply)
+
+    async def _send(self, sending: _Sending, outgoing: WireRequest) -> WireResponse:
+        return await self.pacer.send(lambda: sending.send(outgoing), self._is_retryable)
 
     def _is_retryable(self, incoming: WireResponse) -> bool:
         """Whether an answer is the server's trouble; a 500 can also report a fault of the model."""
@@ -71,9 +103,8 @@ class EndpointClient:
             return exc.retryable
         return False
 
-    def _build_request(self, question: Question) -> WireRequest:
+    def _build_request(self, question: Question, body: Mapping[str, JSON]) -> WireRequest:
         target, adapter, call = self.target, self.adapter, question.call
-        body = adapter.write_request(call)
         return WireRequest(
             method="POST",
             url=request_url(adapter, target.base_url, target.model, stream=call.stream),

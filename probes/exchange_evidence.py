@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from probes.findings import Finding
 from probes.http_messages import Chunk, WireRequest, WireResponse
 from probes.messages import JSON, BrokenCall, Reply, ToolCall
+from probes.output_limit import OutputLimit
 from probes.redaction import Redactor
 
 MAX_BODY = 256 * 1024
@@ -65,6 +66,7 @@ class Exchange:
     label: str = ""
     took_s: float = 0  # in flight, without the wait for a slot
     retried: tuple[WireResponse, ...] = ()  # earlier answers to the same request
+    output_limit: OutputLimit | None = None  # as the endpoint took it
     is_reached: bool | None = None  # whether the endpoint took the request; None if never sent
 
 

@@ -12,6 +12,10 @@ from probes.messages import JSON, Usage
 __all__ = ["Attempt", "Evidence", "Finding", "FindingKind", "Metric", "Outcome", "Verdict"]
 
 
+# The fact of an attempt that its requests show, not its script.
+LIMIT_FACT = "output_limit"
+
+
 class Outcome(StrEnum):
     """The outcome of an attempt; void is no verdict and never counts in a rate."""
 

@@ -15,11 +15,12 @@ from probes.dialects import DIALECTS
 from probes.dialects.base import Dialect
 from probes.error_judge import judge_error
 from probes.errors import Phase, ProbesError, TargetError, TimedOut
-from probes.exchange import EndpointClient
+from probes.exchange import EndpointClient, Learnt
 from probes.exchange_evidence import Exchange, record_evidence
-from probes.messages import Usage
-from probes.outcomes import Attempt, Finding, Metric, Verdict
-from probes.pacing import Pacer
+from probes.messages import JSON, Usage
+from probes.outcomes import LIMIT_FACT, Attempt, Finding, Metric, Verdict
+from probes.output_limit import RENAMED, OutputLimit
+from probes.pacing import Pacer, may_pass
 from probes.redaction import Redactor
 from probes.suite import PROBES, Trial, is_streamed
 from probes.suite.base import Answer, Judgement, Probe, Question, rng_for
@@ -39,13 +40,14 @@ async def run_trials(  # noqa: PLR0913 - keyword-only, and each has a good defau
     seed: str | int,
     transport: Transport | None = None,
     dialect: Dialect | None = None,
+    output_limit: OutputLimit | None = None,
     probes: Mapping[str, Probe] = PROBES,
 ) -> AsyncGenerator[Attempt, None]:
     """Run every trial and yield one attempt for each, as they complete.
 
     Up to `target.max_concurrency` requests are in flight. Closing the iterator early
     (`contextlib.aclosing`) cancels them. A transport that the caller passes stays open. `dialect`
-    is the measured dialect; the provider's is the default.
+    is the measured dialect; the provider's is the default. `output_limit` was learnt before.
     """
     planned = tuple(trials)
     unknown = [trial.probe for trial in planned if trial.probe not in probes]
@@ -55,7 +57,8 @@ async def run_trials(  # noqa: PLR0913 - keyword-only, and each has a good defau
         if transport is None:
             transport = await stack.enter_async_context(Transport(target.limits))
         adapter = adapter_for(target.provider)
-        client = EndpointClient(target, adapter, transport, Pacer(target.max_concurrency))
+        learnt = Learnt(output_limit or OutputLimit())
+        client = EndpointClient(target, adapter, transport, Pacer(target.max_concurrency), learnt)
         dialect = dialect or DIALECTS[target.provider]
         builder = QuestionBuilder(target.model, dialect, adapter.format, target.options)
         tasks = [
@@ -154,9 +157,15 @@ def _build_attempt(
         first_byte_ms=first.first_byte_ms if first else None,
         usage=_total_usage([reply.usage for reply in replies]),
         fingerprint={name: redactor.text(fact)[:MAX_FACT] for name, fact in facts.items()},
-        facts=judgement.facts,
+        facts={**judgement.facts, **_output_limit(exchanges)},
         retried=Counter(str(each.status) for e in exchanges for each in e.retried),
     )
+
+
+def _output_limit(exchanges: Sequence[Exchange]) -> dict[str, JSON]:
+    """The limit of output tokens that the endpoint took, where its name can differ."""
+    taken = [e.output_limit for e in exchanges if e.output_limit and e.output_limit.parameter]
+    return {LIMIT_FACT: taken[-1].as_json()} if taken and taken[-1].parameter in RENAMED else {}
 
 
 def _availability(exchanges: Sequence[Exchange]) -> list[Verdict]:
@@ -165,7 +174,7 @@ def _availability(exchanges: Sequence[Exchange]) -> list[Verdict]:
         Verdict(Metric.AVAILABILITY, good=good)
         for exchange in exchanges
         if exchange.is_reached is not None
-        for good in (*(False for _ in exchange.retried), exchange.is_reached)
+        for good in (*(not may_pass(each) for each in exchange.retried), exchange.is_reached)
     ]
 
 

@@ -18,7 +18,7 @@ from probes.error_judge import judge_error
 from probes.errors import ProbesError, TargetError
 from probes.exchange import as_answer, read_reply
 from probes.messages import JSON
-from probes.outcomes import Attempt, Metric
+from probes.outcomes import LIMIT_FACT, Attempt, Metric
 from probes.recorded_exchange import (
     RecordedExchange,
     as_plain_json,
@@ -122,7 +122,8 @@ class _Transcript:
     def attempt_line(self, attempt: Attempt) -> dict[str, JSON]:
         """An attempt as a line, with what is read in its answers when it is replayed at once."""
         exchanges = [from_evidence(exchange) for exchange in attempt.evidence.exchanges]
-        judgement = Judgement(attempt.outcome, attempt.findings, attempt.verdicts, attempt.facts)
+        facts = {name: fact for name, fact in attempt.facts.items() if name != LIMIT_FACT}
+        judgement = Judgement(attempt.outcome, attempt.findings, attempt.verdicts, facts)
         summary, attempt_replay = _summary(judgement), _AttemptReplay(self.adapter, list(exchanges))
         try:
             replayed = self._run_script(attempt_replay, PROBES[attempt.probe], attempt.trial)

@@ -242,6 +242,8 @@ CAPABILITY_NAMES = {
     "id_forms": _("Foreign call ids"),
     "trimmed_history": _("Trimmed history"),
     "violations": _("Broken histories"),
+    "output_limit_parameter": _("Output limit"),
+    "output_limit_cap": _("Highest output limit"),
 }
 _CAPABILITY_MEANINGS = {
     "schema_level": {

@@ -34,6 +34,7 @@ from health.cadence import FRUITLESS_WAIT
 from probes import fingerprint
 from probes.errors import TargetError
 from probes.findings import FindingKind
+from probes.output_limit import RENAMED, OutputLimit
 from probes.suite import SUITE_VERSION, Trial, plan_trials
 from probes.suite.sampling import Price, estimate_price
 from probes.target import Limits, Target
@@ -62,6 +63,8 @@ class RunWork:
     seed: int
     # Whether the facts about the endpoint's engine are still to be read.
     needs_engine_facts: bool
+    # What earlier runs of the profile learnt from refusals.
+    output_limit: OutputLimit
 
 
 @transaction.atomic
@@ -137,7 +140,7 @@ def claim_run(*, owner: str) -> Lease | None:
 
 def start_run(lease: Lease) -> RunWork | None:
     """Start or resume a claimed run; None if its endpoint cannot be probed now."""
-    run = Run.objects.select_related("endpoint").get(pk=lease.run_id)
+    run = Run.objects.select_related("endpoint", "profile").get(pk=lease.run_id)
     try:
         target = _build_target(run.endpoint)
     except (TargetError, Refused) as exc:
@@ -152,7 +155,8 @@ def start_run(lease: Lease) -> RunWork | None:
         lease, run.endpoint, _estimate_price(remaining, needs_engine_facts=needs_engine_facts)
     ):
         return None
-    return RunWork(target, remaining, run.seed, needs_engine_facts)
+    output_limit = _known_output_limit(run.profile.capabilities)
+    return RunWork(target, remaining, run.seed, needs_engine_facts, output_limit)
 
 
 def renew_lease(lease: Lease) -> None:
@@ -235,6 +239,16 @@ def _estimate_price(trials: tuple[Trial, ...], *, needs_engine_facts: bool) -> P
     cost = estimate_price(trials)
     extra = fingerprint.MOST_REQUESTS if needs_engine_facts else 0
     return Price(cost.requests + extra, cost.tokens + (fingerprint.MOST_TOKENS if extra else 0))
+
+
+def _known_output_limit(capabilities: Mapping[str, Any]) -> OutputLimit:
+    parameter, cap = (
+        (capabilities.get(name) or {}).get("value")
+        for name in ("output_limit_parameter", "output_limit_cap")
+    )
+    return OutputLimit(
+        parameter if parameter in RENAMED else "", cap if isinstance(cap, int) else None
+    )
 
 
 def _wake_worker(run_id: int) -> None:

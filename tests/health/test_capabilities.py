@@ -23,7 +23,7 @@ def test_without_attempts_every_field_is_unknown() -> None:
     unknown = {name for name, capability in capabilities.items() if capability.value == "unknown"}
     empty = {name for name, capability in capabilities.items() if capability.value is None}
     switches = {"supports_parallel_tool_use", "supports_streaming_tool_use"}
-    assert empty == {"parser", "tool_choice", "deviations", *switches}
+    assert empty == {"parser", "tool_choice", "deviations", "output_limit_cap", *switches}
     assert unknown == set(capabilities) - empty
     assert all(c.trials == 0 and c.evidence == () for c in capabilities.values())
 
