@@ -76,6 +76,9 @@ def record_engine_facts(lease: Lease, engine: EngineFacts) -> bool:
     )
     if reported and not known:
         adopt_template(profile, reported)
+    if changed:
+        # A new engine makes the policy conservative before the run has measured it.
+        settle(endpoint)
     return True
 
 

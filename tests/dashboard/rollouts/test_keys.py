@@ -7,15 +7,18 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models.functions import Now
 from django.test import Client
 
 from dashboard.core.errors import Refused
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Incident, ModeSwitch, Profile
 from dashboard.policy.modes_panel import read_modes_panel
+from dashboard.runs.services import request_run
 from dashboard.trust import modes, rollout_requests
-from dashboard.trust.profiles import put_in_force
+from dashboard.trust.profiles import put_in_force, record_engine_facts
 from health.modes import Mode
+from probes.fingerprint import EngineFacts
 from probes.outcomes import Metric
 from tests.dashboard.policy.builders import effective_modes, move_into_past
 from tests.dashboard.rollouts.builders import (
@@ -24,7 +27,9 @@ from tests.dashboard.rollouts.builders import (
     make_ready_endpoint,
     policy_body,
     read_stage,
+    settle_endpoint,
 )
+from tests.dashboard.runs.builders import start_next_run
 
 pytestmark = pytest.mark.django_db
 
@@ -51,11 +56,53 @@ def test_a_new_key_in_shadow_leaves_what_callers_may_do_as_it_was(bea: User) -> 
 
     after = policy_body(endpoint)
     assert without_candidate(after) == without_candidate(before)
-    assert after["candidate"] == {"epoch": 2, "stage": "shadow"}
+    assert after["candidate"] == {
+        "epoch": 2,
+        "stage": "shadow",
+        "target": {**after["target"], "model": "m-2"},
+        "changed_by": "operator",
+    }
+    assert after["target"]["model"] == "m-1"
     assert after["profile"]["model"] == "m-1"
     assert (endpoint.profile_in_force, new.stage, new.in_force) == (old, "shadow", False)
     incident.refresh_from_db()
     assert incident.state == "open"
+
+
+def test_another_template_is_conservative_at_once() -> None:
+    """Callers already talk to what the vendor changed: nothing waits for a promotion."""
+    endpoint = make_ready_endpoint("full")
+    Profile.objects.filter(endpoint=endpoint).update(chat_template_hash="a" * 64)
+
+    report_engine(endpoint, EngineFacts("b" * 64, {}))
+
+    body = policy_body(endpoint)
+    assert (body["candidate"]["epoch"], body["candidate"]["changed_by"]) == (2, "vendor")
+    assert body["candidate"]["target"] == body["target"]
+    assert body["risk"]["allowed"] == ["read"]
+    assert any("The vendor changed the chat template" in reason for reason in body["reasons"])
+
+
+def test_another_engine_is_conservative_until_a_run_has_measured_it() -> None:
+    """From the moment that it is reported, before the first probe of that run."""
+    endpoint = make_ready_endpoint("full")
+    Profile.objects.filter(endpoint=endpoint).update(facts_seen={"engine": ["b1"]})
+
+    report_engine(endpoint, EngineFacts("", {"engine": "b2"}))
+
+    body = policy_body(endpoint)
+    assert body["risk"]["allowed"] == ["read"]
+    assert any("The vendor changed the engine" in reason for reason in body["reasons"])
+    Profile.objects.filter(endpoint=endpoint).update(verified_at=Now())
+    settle_endpoint(endpoint)
+    assert policy_body(endpoint)["risk"]["allowed"] == ["read", "write", "dangerous"]
+
+
+def report_engine(endpoint: Endpoint, engine: EngineFacts) -> None:
+    """Start a run whose endpoint reports these facts."""
+    request_run(endpoint, by=None)
+    lease = start_next_run()
+    record_engine_facts(lease, engine)
 
 
 def test_the_old_model_name_resumes_its_profile() -> None:
@@ -222,7 +269,8 @@ def test_a_third_key_replaces_the_candidate(ann: User) -> None:
 
     request.refresh_from_db()
     assert (request.state, endpoint.profile_in_force) == ("voided", old)
-    assert policy_body(endpoint)["candidate"] == {"epoch": 3, "stage": "shadow"}
+    candidate = policy_body(endpoint)["candidate"]
+    assert (candidate["epoch"], candidate["target"]["model"]) == (3, "m-3")
     assert policy_body(endpoint)["modes"]["automatic"] == []
     assert Incident.objects.get().state == "superseded"
     with pytest.raises(Refused, match="key has changed"):
