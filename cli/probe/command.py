@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import signal
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from signal import Signals
+from typing import Any
 
 from cli.probe.output_files import check_writable, write_file
 from cli.probe.probe_options import (
@@ -35,7 +39,12 @@ from probes.target import Target
 from probes.transcripts import write_transcript
 from probes.transport import Transport
 
-GOOD, BELOW, USAGE, NO_VERDICT, STOPPED = 0, 1, 2, 3, 130
+GOOD, BELOW, USAGE, NO_VERDICT = 0, 1, 2, 3
+# A shell's exit code of a command that a signal ended is this and the signal's number.
+SIGNALLED = 128
+# A prompt with its tools (about 250, docs/real-model.md), some history and a short answer; a model
+# that thinks for long takes more, up to the ceiling.
+TYPICAL_TOKENS = 600
 
 
 def run(options: argparse.Namespace) -> int:
@@ -45,9 +54,6 @@ def run(options: argparse.Namespace) -> int:
     except (UsageError, ProbesError) as exc:
         _print_error(str(exc))
         return USAGE
-    except KeyboardInterrupt:
-        _print_error("stopped; no file was written.")
-        return STOPPED
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -58,7 +64,10 @@ def _run(options: argparse.Namespace) -> int:
     if options.plan:
         print_result(json.dumps(_plan_json(target, plan), indent=2))
         return GOOD
-    report = asyncio.run(_measure(target, plan, options.seed))
+    interruption = _Interruption()
+    report = asyncio.run(_measure(target, plan, options.seed, interruption))
+    if interruption.signal is not None:
+        return _end_early(report, plan, interruption.signal, as_json=options.json)
     _print_report(report, options)
     if options.junit:
         write_file(options.junit, as_junit(report))
@@ -78,11 +87,43 @@ def _plan_json(target: Target, plan: MeasurementPlan) -> dict[str, JSON]:
         "attempts": len(plan.trials),
         "requests": first.requests + more,
         "max_requests": plan.room + more,
+        "expected_tokens": first.requests * TYPICAL_TOKENS,
         "token_ceiling": (plan.room + 1) * (MAX_TOKENS + MAX_PROMPT_TOKENS),
     }
 
 
-async def _measure(target: Target, plan: MeasurementPlan, seed: str) -> Report:
+@dataclass
+class _Interruption:
+    """The signal that ended a measurement early, if one did."""
+
+    signal: Signals | None = None
+
+    def watch(self, task: asyncio.Task[Any]) -> None:
+        """Cancel the task when the process is told to stop."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            task.get_loop().add_signal_handler(number, self._stop, task, number)
+
+    def _stop(self, task: asyncio.Task[Any], number: Signals) -> None:
+        self.signal = number
+        task.cancel()
+
+
+def _end_early(report: Report, plan: MeasurementPlan, number: Signals, *, as_json: bool) -> int:
+    """Say what was done, and print it if JSON was asked for; returns the exit code."""
+    if as_json and report.attempts:
+        print_result(json.dumps({**report.as_json(), "stopped": number.name}, indent=2))
+    done = f"{len(report.attempts)} of {len(plan.trials)} attempts"
+    _print_error(f"stopped by {number.name} after {done}; no file was written.")
+    return SIGNALLED + number
+
+
+async def _measure(
+    target: Target, plan: MeasurementPlan, seed: str, interruption: _Interruption
+) -> Report:
+    task = asyncio.current_task()
+    assert task is not None
+    interruption.watch(task)
+    engine = EngineFacts()
     attempts: list[Attempt] = []
     end = asyncio.get_running_loop().time() + plan.deadline_s
     with Progress(target, plan) as progress:
@@ -95,6 +136,9 @@ async def _measure(target: Target, plan: MeasurementPlan, seed: str) -> Report:
                         attempts.append(attempt)
                         progress.show(attempt)
                 engine = await _wait_for_engine_facts(end, engine_task)
+            except asyncio.CancelledError:
+                if interruption.signal is None:
+                    raise
             finally:
                 engine_task.cancel()
     key = target.profile_key(engine.chat_template_hash)
