@@ -52,10 +52,10 @@ def obey(request: httpx.Request) -> httpx.Response:
     lines = json.loads(request.content)["messages"][0]["content"].splitlines()
     fields = dict(line.split(": ", 1) for line in lines if ": " in line)
     arguments = json.dumps({name: fields[name] for name in ("message", "tag")})
-    call = {"id": "c", "type": "function", "function": {"name": "probe_echo"}}
-    call["function"] = {"name": "probe_echo", "arguments": arguments}
+    function = {"name": "probe_echo", "arguments": arguments}
+    call = {"id": "c", "type": "function", "function": function}
     choice = {"message": {"content": None, "tool_calls": [call]}, "finish_reason": "tool_calls"}
-    body = {
+    body: dict[str, object] = {
         "model": "m-1",
         "system_fingerprint": "fp",
         "choices": [choice],
