@@ -21,7 +21,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import IO
@@ -52,6 +53,8 @@ IMPORTED = (
     "zstandard",
 )
 MESSAGE_BYTES = 1_000_000
+# What `os.waitpid` says if no child has ended.
+STILL_RUNNING = (0, 0)
 # Only against a process that hangs.
 RUN_SECONDS = 120
 
@@ -176,37 +179,46 @@ def _serve(connection: socket.socket) -> list[str] | None:
     wake.setblocking(False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(wake.fileno())
+    running: set[int] = set()
     while True:
         ready, _, _ = select.select([connection, wakeup], [], [])
-        if wakeup in ready:
-            wakeup.recv(100)
-            _report_exits(connection)
         if connection in ready:
             text, fds, _, _ = socket.recv_fds(connection, MESSAGE_BYTES, 2)
             if not text:
+                _kill_groups(running)
                 return None
             request = json.loads(text)
             if (pid := os.fork()) == 0:
-                _become_program(request["env"], fds)
                 for other in (connection, wakeup, wake):
                     other.close()
+                _become_program(request["env"], fds)
                 arguments: list[str] = request["arguments"]
                 return arguments
             for output in fds:
                 os.close(output)
+            running.add(pid)
             connection.send(json.dumps({"started": pid}).encode())
+        elif wakeup in ready:
+            wakeup.recv(100)
+            running -= _report_exits(connection)
 
 
-def _report_exits(connection: socket.socket) -> None:
-    while True:
-        try:
-            pid, status = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return
-        if not pid:
-            return
-        message = {"ended": pid, "code": os.waitstatus_to_exitcode(status)}
-        connection.send(json.dumps(message).encode())
+def _kill_groups(pids: Iterable[int]) -> None:
+    """The process of the tests is gone, perhaps killed: what it started must not stay."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def _report_exits(connection: socket.socket) -> set[int]:
+    ended: set[int] = set()
+    with suppress(ChildProcessError):
+        while (result := os.waitpid(-1, os.WNOHANG)) != STILL_RUNNING:
+            pid, status = result
+            ended.add(pid)
+            message = {"ended": pid, "code": os.waitstatus_to_exitcode(status)}
+            connection.send(json.dumps(message).encode())
+    return ended
 
 
 def _become_program(env: Mapping[str, str], outputs: Sequence[int]) -> None:
