@@ -39,6 +39,7 @@ def test_every_address_is_a_page_to_look_at_or_none() -> None:
     assert names == NOT_PAGES | set(page_visits(_no_rows()))
 
 
+@pytest.mark.timeout(600)  # it visits all pages
 @pytest.mark.usefixtures("static_files")
 def test_no_page_says_what_was_never_translated(pseudo_client: Client, settings: Any) -> None:
     """Every text, label, tooltip and chart title comes from the catalogue."""

@@ -65,6 +65,7 @@ def test_whatever_stands_in_an_address_has_a_team_or_is_known_to_have_none() -> 
     assert not permissions.TEAM_PARAMETERS & permissions.TEAMLESS_PARAMETERS
 
 
+@pytest.mark.timeout(600)  # it visits all addresses, as everybody
 @pytest.mark.django_db
 @pytest.mark.usefixtures("static_files")
 def test_everybody_gets_from_every_address_what_the_table_says(
