@@ -52,17 +52,16 @@ END IF; END $$
 """
 
 
-FAULTS = "tests/faults/"
+# One process each: their servers and the browser start only once.
+TOGETHER = ("tests/faults/", "tests/browser/")
 # They take long, so they start first: the other processes run the short ones meanwhile.
 LONG = (
-    FAULTS,
+    *TOGETHER,
     "tests/stories/",
-    "tests/browser/test_axe.py",
     "tests/dashboard/runs/test_run_machine.py",
     "tests/launcher/",
     "tests/workers/",
     "tests/deploy/test_backup.py",
-    "tests/browser/",
     "tests/dashboard/demo/",
     "tests/security/",
     "tests/i18n/",
@@ -82,11 +81,12 @@ def pytest_collection_finish() -> None:
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc]  # it ships no types
-    """One process per file, and one for all fault tests: their servers start only once."""
+    """One process per file, and one for all files of a folder whose servers are expensive."""
 
     @override
     def _split_scope(self, nodeid: str) -> str:
-        return FAULTS if nodeid.startswith(FAULTS) else super()._split_scope(nodeid)
+        folder = next((folder for folder in TOGETHER if nodeid.startswith(folder)), None)
+        return folder or super()._split_scope(nodeid)
 
 
 @pytest.hookimpl(optionalhook=True)
