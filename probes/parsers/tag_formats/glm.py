@@ -6,7 +6,7 @@ from probes.parsers.base import Parameters, RawCall
 from probes.parsers.context import MAX_NAME, ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading, TagSearch
 from probes.parsers.json_formats.json_output import is_empty, skip_closers
-from probes.parsers.tag_formats.tagged_parameters import TagSet, read_tagged_call
+from probes.parsers.tag_formats.tagged_parameters import NAME_HEAD, TagSet, read_tagged_call
 
 NAME = "glm"
 KEY = "<arg_key>"
@@ -24,6 +24,7 @@ TAGS = TagSet(
         literals=("</arg_value>", CLOSE, "<tool_call>"),
     ),
     lambda found: (found["key"].strip(), None),
+    head=NAME_HEAD,
 )
 # A name, and the markup that some engines leave behind it: `f</arg_value>`.
 _NAME = re.compile(r"[^\W\d][\w.:/-]{0,255}(?:<[^\s]{0,64})?")

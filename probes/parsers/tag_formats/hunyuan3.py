@@ -6,7 +6,7 @@ from probes.parsers.base import Parameters, RawCall
 from probes.parsers.context import MAX_NAME, ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading, TagSearch
 from probes.parsers.json_formats.json_output import skip_closers
-from probes.parsers.tag_formats.tagged_parameters import TagSet, read_tagged_call
+from probes.parsers.tag_formats.tagged_parameters import NAME_HEAD, TagSet, read_tagged_call
 
 NAME = "hunyuan3"
 # The tokenizer of the open weights puts this into every tag.
@@ -31,6 +31,7 @@ def _tags(suffix: str) -> TagSet:
         lambda found: (found["key"].strip(), None),
         # With the suffix they are tokens of their own, which no prose contains.
         unknown_names=bool(suffix),
+        head=NAME_HEAD,
     )
 
 

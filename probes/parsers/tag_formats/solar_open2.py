@@ -4,7 +4,7 @@ import re
 
 from probes.parsers.context import MAX_NAME, ParseContext, Parser
 from probes.parsers.cursor import Cursor, Reading, TagSearch
-from probes.parsers.tag_formats.tagged_parameters import TagSet, read_tagged_call
+from probes.parsers.tag_formats.tagged_parameters import NAME_HEAD, TagSet, read_tagged_call
 
 NAME = "solar_open2"
 CALL = "<|tool_call:start|>"
@@ -26,6 +26,7 @@ TAGS = TagSet(
     ),
     lambda found: (found["key"].strip(), None),
     unknown_names=True,
+    head=NAME_HEAD,
 )
 
 

@@ -2,8 +2,9 @@
 
 None of them escapes anything, so a value may contain its own closing tag. A closing tag ends the
 value only where, after white space, the markup goes on: another parameter, the end of the call, or
-the end of the text. A whole call quoted inside a value belongs to the value. In a value that begins
-on a line of its own, the tags of another parameter or of the call's end count at a line's start.
+the end of the text. A whole call quoted inside a value belongs to the value; an opening tag of one
+with words behind it is only spoken of. In a value that begins on a line of its own, the tags of
+another parameter or of the call's end count at a line's start.
 """
 
 from __future__ import annotations
@@ -18,6 +19,11 @@ from probes.parsers.cursor import Cursor, Reading, TagSearch
 
 MAX_PARAMETERS = 10_000
 MIXED = "A value runs on into the next call: an end tag is missing."
+
+_SPACE = re.compile(r"\s{0,64}")
+# For formats that write the name behind the tag.
+NAME_HEAD = re.compile(r"\s{0,64}[\w.:/-]{0,256}\s{0,64}(?:<tool_sep(?::opensource)?>\s{0,64})?")
+_MAX_HEAD = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,8 @@ class TagSet:
     unknown_names: bool = False
     # Takes off what may stand around a value.
     unwrap: Callable[[str], str] | None = None
+    # What may stand between the tag that opens a call and the next tag.
+    head: re.Pattern[str] = _SPACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +154,9 @@ def _read_value(
             state.open_value = True
             return
         kind = match.lastgroup or ""
-        value.holds_call = value.holds_call or kind == "call"
-        if kind == "call" and context.nesting:
+        opens_call = kind == "call" and (yield from _opens_call(cursor, tags, match.group()))
+        value.holds_call = value.holds_call or opens_call
+        if opens_call and context.nesting:
             depth += 1
             state.nested = True
         elif depth:
@@ -166,9 +175,17 @@ def _read_value(
             value.refuse_splits(kind)
             value.add(cursor.take(size))
             continue
-        text = match.group()
-        cursor.take(len(text))
-        value.add(text)
+        value.add(cursor.take(len(match.group())))
+
+
+def _opens_call(cursor: Cursor, tags: TagSet, tag: str) -> Reading[bool]:
+    # Whether the markup of a call goes on behind the tag.
+    ahead = yield from cursor.peek(len(tag) + _MAX_HEAD)
+    head = tags.head.match(ahead, len(tag))
+    end = head.end() if head else len(tag)
+    follows = yield from cursor.match(tags.marks, ahead=end)
+    kind = follows.lastgroup if follows is not None else ""
+    return kind in ("open", "end") or ahead.startswith("{", end)
 
 
 def _ends(cursor: Cursor, tags: TagSet, value: _Value, kind: str, size: int) -> Reading[bool]:

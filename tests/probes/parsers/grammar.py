@@ -72,17 +72,17 @@ class Dialect:
 
 
 _QWEN = ("</parameter>", "</function>", "</tool_call>", "<parameter=city>")
-_INVOKE = ("</parameter>", "</invoke>", '<parameter name="city">')
-_GLM = ("</arg_value>", "</tool_call>", "<arg_value>", "<arg_key>")
+_INVOKE = ("</parameter>", "</invoke>", '<parameter name="city">', '<invoke name="get">')
+_GLM = ("</arg_value>", "</tool_call>", "<arg_value>", "<arg_key>", "<tool_call>")
 _LLAMA = ("<|eom_id|>", "<|eot_id|>")
-_STEP = ("</steptml:parameter>", "</steptml:invoke>", "<｜tool_call_end｜>")
-_ATEM = ("</atem:parameter>", "</atem:invoke>", "</atem:function_calls>")
+_STEP = ("</steptml:parameter>", "</steptml:invoke>", '<steptml:invoke name="get">')
+_ATEM = ("</atem:parameter>", "</atem:invoke>", '<atem:invoke name="get">')
 _HUNYUAN = tuple(f"{tag[:-1]}:opensource>" for tag in _GLM)
-_KIMI_K3 = ("<|close|>argument<|sep|>", "<|close|>call<|sep|>", "<|close|>tools<|sep|>")
+_KIMI_K3 = ("<|close|>argument<|sep|>", "<|close|>call<|sep|>", '<|open|>call tool="get"<|sep|>')
 _KIMI_THINK = ("<|open|>think<|sep|>", "<|close|>think<|sep|>")
 _GIGACHAT = Dialect(("<|message_sep|>", "<|role_sep|>"), stops=("</s>", "<|message_sep|>"))
 _SOLAR = ("<|think|>", "<|end|>")
-_DSML = ("</｜DSML｜parameter>", "</｜DSML｜invoke>", "</｜DSML｜tool_calls>")
+_DSML = ("</｜DSML｜parameter>", "</｜DSML｜invoke>", '<｜DSML｜invoke name="get">')
 _PYTHON_TAGS = ("<|python_end|>", "<|eot|>")
 _MUSE = Dialect(
     (*_ATEM, "<|eom|>"),
@@ -95,7 +95,7 @@ DIALECTS: Mapping[str, Dialect] = {
     "invoke": Dialect(_INVOKE),
     "minimax_m2": Dialect((*_INVOKE, "</minimax:tool_call>")),
     "minimax_m3": Dialect(
-        (f"{P}</city>", f"{P}</invoke>", f"{P}<b>"),
+        (f"{P}</city>", f"{P}</invoke>", f"{P}<b>", f'{P}<invoke name="get">'),
         think=("<mm:think>", "</mm:think>"),
         typed_tags=True,
     ),
@@ -149,7 +149,7 @@ DIALECTS: Mapping[str, Dialect] = {
         (*_QWEN, "</seed:tool_call>"), think=("<seed:think>", "</seed:think>"), bare_lines=True
     ),
     "step3": Dialect(_STEP),
-    "minicpm5": Dialect(("</param>", "</function>", "<![CDATA[", "]]>")),
+    "minicpm5": Dialect(("</param>", "</function>", "<![CDATA[", "]]>", '<function name="get">')),
     "muse_glimmer": _MUSE,
     "atem": Dialect(_ATEM),
     "inkling": Dialect(
@@ -161,7 +161,9 @@ DIALECTS: Mapping[str, Dialect] = {
     "gigachat3": _GIGACHAT,
     "gigachat31": _GIGACHAT,
     "solar_open": Dialect(("<|tool_call:end|>", "<|calls|>"), think=_SOLAR),
-    "solar_open2": Dialect(("<|tool_arg:end|>", "<|tool_call:end|>"), think=_SOLAR),
+    "solar_open2": Dialect(
+        ("<|tool_arg:end|>", "<|tool_call:end|>", "<|tool_call:start|>"), think=_SOLAR
+    ),
     "functionary": Dialect((">>>get", ">>>all"), stops=_LLAMA),
     "functionary_first": Dialect((">>>get",), stops=_LLAMA),
     "qwen_agent": Dialect(("✿ARGS✿", "✿RESULT✿")),

@@ -135,6 +135,33 @@ def test_calls_quoted_in_a_string_are_part_of_it(name: str, between: str) -> Non
     assert calls(found) == written
 
 
+@pytest.mark.parametrize(
+    ("name", "tag"),
+    [
+        ("qwen_xml", "<function=f>"),
+        ("seed_oss", "<function=f>"),
+        ("invoke", '<invoke name="f">'),
+        ("dsml", '<｜DSML｜invoke name="f">'),
+        ("kimi_k3", '<|open|>call tool="f"<|sep|>'),
+        ("step3", '<steptml:invoke name="f">'),
+        ("minicpm5", '<function name="f">'),
+        ("atem", '<atem:invoke name="f">'),
+        ("glm_47", "<tool_call>"),
+        ("hunyuan3", "<tool_call:opensource>"),
+        ("solar_open2", "<|tool_call:start|>"),
+        ("minimax_m3", f'{P}<invoke name="f">'),
+    ],
+)
+def test_value_may_speak_of_an_opening_tag_and_quote_a_call_as_well(name: str, tag: str) -> None:
+    """The tag that is spoken of has no end, and the quoted call keeps its own."""
+    write = FORMATS[name].write
+    example = write([("f", {"a": "1"}), ("g", {})])
+    texts = (f"see {tag} there: {example} or so", f"see {example} or {tag} there")
+    written = [("write_file", {"path": "x", "content": text}) for text in texts]
+
+    assert calls(read_every_way(write(written))) == written
+
+
 STRING = ToolSpec("f", "", {"type": "object", "properties": {"a": {"type": "string"}}})
 
 
