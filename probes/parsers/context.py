@@ -31,10 +31,6 @@ class ParseContext:
         self.truncated = truncated
         self.single = single  # one format was chosen, so what it reads is what the model writes
         self.calls = 0
-        # Whether a call that is quoted inside a value is looked for. Given up, for the rest of the
-        # text, where such a call never ended: then the text is read again without.
-        self.nesting = True
-        self.again = False
         self.framed = False  # the header of a message was seen, so tokens that end one are markup
         self.think_quoted = False  # a think tag was seen in a quotation
         self.in_answer = False  # the tag of the answer was passed, so its end is markup
@@ -125,12 +121,6 @@ class ParseContext:
         """Whether so much text may be read a second time. Keeps the whole reading linear."""
         self._spent += size
         return self._spent <= FREE_RETRIES + RETRIES_PER_CHARACTER * offset
-
-    def retry_without_nesting(self) -> bool:
-        """Ask to be read again from the mark; always False, the answer of a parser that failed."""
-        self.nesting = False
-        self.again = True
-        return False
 
     @property
     def reasoning(self) -> bool:

@@ -183,9 +183,8 @@ class Scanner:
         """Whether the tag ends reasoning that the prompt opened and that has an open code block."""
         if word in THINK:
             self._context.think_quoted = True
-        if word not in CLOSERS or self._context.think_quoted or not self._quoting.in_fence:
-            return False
-        return self._out.close_unopened()
+        closes = word in CLOSERS and word not in ENDS and self._quoting.in_fence
+        return closes and not self._context.think_quoted and self._out.close_unopened()
 
     def _call(self, word: str) -> Reading[None]:
         if (yield from self._found_calls(word)):
@@ -275,10 +274,6 @@ class Scanner:
             rest = cursor.since_mark()
             self._out.skip_markup(len(rest))
             cursor.mark()
-            return True
-        if context.again:
-            context.again = False
-            cursor.rewind()
             return True
         if not context.may_retry(cursor.offset - start, start):
             self._prose(cursor.since_mark())

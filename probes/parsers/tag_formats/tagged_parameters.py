@@ -61,7 +61,6 @@ class _State:
     items: list[Parameter] = field(default_factory=list)
     notes: dict[str, None] = field(default_factory=dict)
     open_value: bool = False
-    nested: bool = False
     # A value has the opening tag of a call in it.
     holds_call: bool = False
     # Such a value was cut into several, the last of which belong to that call.
@@ -124,9 +123,6 @@ def read_parameters(
             cursor.pass_match(match)
             yield from _read_value(cursor, tags, context, state, tags.parameter(match))
             if state.open_value:
-                if state.nested:
-                    context.retry_without_nesting()
-                    return None
                 return state.body(closed=False)
         elif kind in ("call", "outer"):
             state.notes["missing_end"] = None
@@ -155,10 +151,9 @@ def _read_value(
             return
         kind = match.lastgroup or ""
         opens_call = kind == "call" and (yield from _opens_call(cursor, tags, match.group()))
-        value.holds_call = value.holds_call or opens_call
-        if opens_call and context.nesting:
+        value.holds_call = value.holds_call or kind == "call"
+        if opens_call:
             depth += 1
-            state.nested = True
         elif depth:
             depth -= kind == "end"
         elif kind == "open" and not value.speaks_of_tag:

@@ -114,10 +114,10 @@ def test_m3_closing_tag_between_words_of_a_value_is_text(tag: str) -> None:
 )
 def test_value_that_runs_on_into_the_next_call_makes_no_call_of_both(text: str) -> None:
     """Arguments of two calls are never executed as one."""
-    found = read_every_way(text)
+    [call] = raw_calls(read_every_way(text))
     answer = read_text_answer([text], TOOLS)
 
-    assert raw_calls(found)[0].fault
+    assert call.fault or call.open_value
     assert (answer.calls, [call.name for call in answer.broken]) == ((), ["f"])
 
 
