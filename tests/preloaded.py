@@ -28,6 +28,8 @@ from pathlib import Path
 from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
+# Elsewhere sockets of this kind are missing, or forks of a process with threads crash.
+CAN_FORK = sys.platform == "linux"
 IMPORTED = (
     "allauth",
     "celery.apps.beat",
@@ -137,7 +139,7 @@ def start_program(
     command: Sequence[str], env: Mapping[str, str], output: IO[bytes]
 ) -> Fork | subprocess.Popen[bytes]:
     """Start a command in a session of its own, `python -m <module>` as a fork."""
-    if command[:2] == [sys.executable, "-m"]:
+    if CAN_FORK and command[:2] == [sys.executable, "-m"]:
         return fork_server().start(command[2:], env, (output.fileno(), output.fileno()))
     return subprocess.Popen(
         command,
@@ -154,6 +156,15 @@ def run_module(
     *arguments: str, env: Mapping[str, str], check: bool = False
 ) -> subprocess.CompletedProcess[str]:
     """Like `subprocess.run` of `python -m <arguments>` with captured output, but as a fork."""
+    if not CAN_FORK:
+        return subprocess.run(
+            [sys.executable, "-m", *arguments],
+            cwd=ROOT,
+            env=dict(env),
+            capture_output=True,
+            text=True,
+            check=check,
+        )
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         code = fork_server().start(arguments, env, (out.fileno(), err.fileno())).wait(RUN_SECONDS)
         out.seek(0)
