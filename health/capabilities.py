@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
-from health.client_view import find_deviations
 from health.rates import rate_interval
-from health.streaming import UNKNOWN, UNSETTLED, derive_streaming
 from probes.messages import JSON
-from probes.outcomes import LIMIT_FACT, Attempt, FindingKind, Metric, Outcome, Verdict
+from probes.outcomes import Attempt, FindingKind, Metric, Verdict
 from probes.parsers import JSON_BODIES
-from probes.suite.turn_judge import Arrival
 
 # Without any call in this many turns that expect one, the endpoint makes no calls.
 MIN_TURNS = 3
@@ -34,13 +31,10 @@ class Capability:
     trials: int = 0
     agree: int = 0
     evidence: tuple[str, ...] = ()
-    # The number of trials per value, for a field that is not settled by a plain majority.
-    counts: Mapping[str, JSON] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, JSON]:
         low, high = rate_interval(self.agree, self.trials) if self.trials else (None, None)
-        counts: dict[str, JSON] = {"counts": dict(self.counts)} if self.counts else {}
-        return counts | {
+        return {
             "value": self.value,
             "trials": self.trials,
             "agree": self.agree,
@@ -52,29 +46,20 @@ class Capability:
 
 def derive_capabilities(attempts: Sequence[Attempt], wire: str) -> dict[str, Capability]:
     """Derive the capability profile of an endpoint with this wire format."""
-    # An attempt without a verdict claims nothing.
-    attempts = [attempt for attempt in attempts if attempt.outcome is not Outcome.VOID]
     call_format = _call_format(attempts, wire)
     parser = _parser(attempts, wire) if call_format.value in ("xml", "json_text") else None
     dead = call_format.value == "none"
-    streaming = _streaming(attempts, parser)
-    deviations = _deviations(attempts, wire)
-    if streaming.value not in (Arrival.WORKS, UNKNOWN):
-        # Callers are told to fetch tool turns whole, so the other fields describe whole answers.
-        attempts = [attempt for attempt in attempts if not attempt.facts.get("streamed")]
     capabilities = {
         "schema_level": _schema_level(attempts, dead=dead),
         "tool_call_format": call_format,
         "parser": Capability(parser, call_format.trials, call_format.agree, call_format.evidence),
         "supports_parallel_tool_use": _parallel(attempts),
         "reasoning_replay": _replay(attempts, dead=dead),
-        "supports_streaming_tool_use": _supports_streaming(streaming),
+        "supports_streaming_tool_use": _yes_no(attempts, "streams"),
         "error_repair": _repair(attempts),
         "tool_choice": Capability([]) if dead else _choices(attempts),
-        "streaming": streaming,
-        "deviations": deviations,
     }
-    return capabilities | _limits(attempts) | _output_limit(attempts)
+    return capabilities | _limits(attempts)
 
 
 def text_format(capabilities: Mapping[str, Capability]) -> str | None:
@@ -178,30 +163,6 @@ def _parallel(attempts: Sequence[Attempt]) -> Capability:
     return _majority(attempts, several)
 
 
-def _streaming(attempts: Sequence[Attempt], parser: str | None) -> Capability:
-    result = derive_streaming(attempts, parser)
-    agreeing = result.agreeing
-    evidence = _ids(turn.attempt for turn in (agreeing or result.turns))
-    return Capability(result.value, len(result.turns), len(agreeing), evidence, result.counts)
-
-
-def _deviations(attempts: Sequence[Attempt], wire: str) -> Capability:
-    """Every deviation from the wire format; None if no answer was judged."""
-    judged = [attempt for attempt in attempts if "turns" in attempt.facts]
-    found = find_deviations(attempts, wire)
-    ids = {id_ for deviation in found for id_ in deviation.attempts}
-    value: JSON = [deviation.as_json() for deviation in found] if judged else None
-    evidence = tuple(id_ for id_ in _ids(judged) if id_ in ids)
-    return Capability(value, len(judged), len(judged) - len(evidence), evidence)
-
-
-def _supports_streaming(streaming: Capability) -> Capability:
-    """True only if streams work, and None where that is not settled."""
-    if streaming.value in (UNKNOWN, UNSETTLED):
-        return replace(streaming, value=None)
-    return replace(streaming, value=streaming.value == Arrival.WORKS)
-
-
 def _repair(attempts: Sequence[Attempt]) -> Capability:
     tried = [a for a in attempts if "tries" in a.facts]
     if not tried:
@@ -270,25 +231,6 @@ def _limits(attempts: Sequence[Attempt]) -> dict[str, Capability]:
         "violations": "violations",
     }
     return {name: _common(attempts, key) for name, key in sources.items()}
-
-
-def _output_limit(attempts: Sequence[Attempt]) -> dict[str, Capability]:
-    """The name of the limit of output tokens, and its highest value if a refusal stated it."""
-    limits = [(a, a.facts[LIMIT_FACT]) for a in attempts if LIMIT_FACT in a.facts]
-    taken = [(a, limit) for a, limit in limits if isinstance(limit, Mapping)]
-    if not taken:
-        return {
-            "output_limit_parameter": Capability("unknown"),
-            "output_limit_cap": Capability(None),
-        }
-    parameter = taken[-1][1].get("parameter")
-    agreeing = [a for a, limit in taken if limit.get("parameter") == parameter]
-    caps = [cap for _, limit in taken if isinstance(cap := limit.get("cap"), int)]
-    evidence = len(taken), len(agreeing), _ids(agreeing)
-    return {
-        "output_limit_parameter": Capability(parameter, *evidence),
-        "output_limit_cap": Capability(min(caps) if caps else None, *evidence),
-    }
 
 
 def _common(attempts: Sequence[Attempt], key: str) -> Capability:

@@ -53,9 +53,6 @@ class Lane:
     provisional: int  # trials of a provisional baseline
     frozen: int  # trials of a frozen baseline, which also needs
     runs: int  # this many runs
-    # Whether a rate below an absolute gate is an alarm here. In the other lane it turns the
-    # capability off.
-    alarms_at_gate: bool = False
 
 
 PROBE = Lane(
@@ -76,7 +73,6 @@ LIVE = Lane(
     provisional=1000,
     frozen=4000,
     runs=576,
-    alarms_at_gate=True,
 )
 
 LogSums = tuple[float, ...]

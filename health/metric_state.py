@@ -8,7 +8,6 @@ from math import inf
 from typing import Any
 
 from health import detector
-from health.change_point import RunCount
 from health.correlation import Spread
 from health.detector import QUIET, Baseline, Lane, LogSums
 from health.severity import Severity
@@ -31,8 +30,7 @@ class Alarm:
     relapses: int = 0
     # Log likelihood ratio of runs that look like the baseline; enough of it ends the alarm.
     proof: float = 0.0
-    # An alarm of the highest severity needs a release by a person. It is requested when the alarm
-    # has recovered, and withdrawn when later runs are bad.
+    # An alarm of the highest severity needs a release by a person, which is requested once.
     released: bool = False
     asked: bool = False
 
@@ -52,8 +50,8 @@ class MetricState:
     reference: float | None = None
     rho: float | None = None
     sums: LogSums = QUIET
-    # Successes and trials of the last runs; while an alarm is open, only of those since the change.
-    recent: tuple[RunCount, ...] = ()
+    # Successes and trials of the last runs.
+    recent: tuple[tuple[int, int], ...] = ()
     # Remaining confirmation runs while the sums warn; None while they do not.
     confirmations: int | None = None
     alarm: Alarm | None = None

@@ -62,10 +62,6 @@ _OLD_KEY = mark(
     "What was measured is too old: the key has changed, and the profile of the new one was not "
     "promoted yet."
 )
-_NEW_TEMPLATE = mark(
-    "The vendor changed the chat template, and the profile of the new one was not promoted yet."
-)
-_NEW_ENGINE = mark("The vendor changed the engine, and no run has measured it yet.")
 _NO_BASELINE = mark("Too few trials were made to know what is normal.")
 _BELOW_GATE = {
     Metric.PARSE_SUCCESS: mark("Parse success never came up to the gate."),
@@ -103,10 +99,6 @@ def _default_modes(facts: PolicyFacts) -> list[tuple[frozenset[Mode], str]]:
         defaults.append((CONSERVATIVE | {Mode.NO_TOOLS}, _UNMEASURED))
     if facts.is_stale:
         defaults.append((CONSERVATIVE, _OLD_KEY if facts.candidate else _STALE))
-    if facts.candidate and facts.candidate.changed_by == "vendor":
-        defaults.append((CONSERVATIVE, _NEW_TEMPLATE))
-    if facts.has_new_engine:
-        defaults.append((CONSERVATIVE, _NEW_ENGINE))
     if facts.baseline is BaselineState.NONE:
         defaults.append((CONSERVATIVE, _NO_BASELINE))
     for metric in sorted(facts.below_gate):
@@ -125,11 +117,6 @@ class _PolicyBuilder:
         facts, allowed = self.facts, self._allowed_risks()
         return {
             "endpoint": facts.endpoint,
-            "target": {
-                "provider": facts.provider,
-                "model": facts.model,
-                "url": facts.endpoint_url,
-            },
             "profile": {
                 "provider": facts.provider,
                 "model": facts.model,
@@ -280,18 +267,7 @@ def _replay_rule(provider: str, measured: JSON) -> str:
 
 
 def _candidate_json(candidate: Candidate | None) -> dict[str, JSON] | None:
-    if candidate is None:
-        return None
-    return {
-        "epoch": candidate.epoch,
-        "stage": candidate.stage,
-        "target": {
-            "provider": candidate.provider,
-            "model": candidate.model,
-            "url": candidate.endpoint_url,
-        },
-        "changed_by": candidate.changed_by,
-    }
+    return {"epoch": candidate.epoch, "stage": candidate.stage} if candidate else None
 
 
 def _wire(provider: str) -> str | None:

@@ -29,16 +29,11 @@ class ActiveMode:
 class Candidate:
     """The profile of the current key while an older profile is in force until promotion.
 
-    Requests may already use the new key, so its incidents and gates tighten the policy too.
-    `changed_by` is operator (an edit) or vendor (another template under the same target).
+    Requests already use the new key, so its incidents and gates tighten the policy too.
     """
 
     epoch: int
     stage: str = "shadow"
-    provider: str = ""
-    model: str = ""
-    endpoint_url: str = ""
-    changed_by: str = "operator"
     below_gate: Sequence[Metric] = ()
     automatic: Sequence[ActiveMode] = ()
 
@@ -57,8 +52,6 @@ class PolicyFacts:
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     baseline: BaselineState = BaselineState.NONE
     is_stale: bool = False
-    # Another engine version was reported since the last verdict.
-    has_new_engine: bool = False
     below_gate: Sequence[Metric] = ()
     automatic: Sequence[ActiveMode] = ()
     manual: Sequence[ActiveMode] = ()

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from health.capabilities import Capability, derive_capabilities, settle_verdicts
-from health.client_view import ClientView, view_as_client
 from health.rates import Rate, metric_rate
 from probes.adapters import adapter_for
 from probes.messages import JSON
@@ -28,7 +27,7 @@ class Report:
 
     @property
     def capabilities(self) -> dict[str, Capability]:
-        return derive_capabilities(self.attempts, self._wire)
+        return derive_capabilities(self.attempts, adapter_for(Provider(self.key.provider)).format)
 
     @property
     def metrics(self) -> dict[Metric, Rate]:
@@ -36,14 +35,6 @@ class Report:
         return compute_rates(
             settle_verdicts(self.attempts, parser if isinstance(parser, str) else None)
         )
-
-    @property
-    def client_view(self) -> ClientView:
-        return view_as_client(self.attempts, self.capabilities, self._wire)
-
-    @property
-    def _wire(self) -> str:
-        return adapter_for(Provider(self.key.provider)).format
 
     def as_json(self) -> dict[str, JSON]:
         capabilities = self.capabilities
@@ -54,7 +45,6 @@ class Report:
             "verified_at": self.verified_at.isoformat(),
             "capabilities": {name: capability.value for name, capability in capabilities.items()},
             "confidence": {name: capability.as_json() for name, capability in capabilities.items()},
-            "client_view": self.client_view.as_json(),
             "metrics": {str(metric): rate_json(rate) for metric, rate in self.metrics.items()},
             "results": [attempt_json(attempt) for attempt in self.attempts],
             "usage": usage_json(self.attempts),
@@ -93,14 +83,6 @@ def attempt_json(attempt: Attempt) -> dict[str, JSON]:
     }
 
 
-def count_retries(attempts: Iterable[Attempt]) -> Counter[str]:
-    """How many answers of each status were retried."""
-    total: Counter[str] = Counter()
-    for attempt in attempts:
-        total.update(attempt.retried)
-    return total
-
-
 def usage_json(attempts: Sequence[Attempt]) -> dict[str, JSON]:
     """Requests, tokens and latency of a whole run; null where no answer reported its tokens."""
 
@@ -112,7 +94,6 @@ def usage_json(attempts: Sequence[Attempt]) -> dict[str, JSON]:
     return {
         "attempts": len(attempts),
         "requests": sum(attempt.evidence.requests for attempt in attempts),
-        "retried": dict(count_retries(attempts)),
         "input_tokens": total([attempt.usage.input_tokens for attempt in attempts]),
         "output_tokens": total([attempt.usage.output_tokens for attempt in attempts]),
         "reasoning_tokens": total([attempt.usage.reasoning_tokens for attempt in attempts]),

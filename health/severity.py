@@ -1,4 +1,4 @@
-"""The severity of a degradation, from the last runs since it began."""
+"""The severity of a degradation, from the last runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from enum import IntEnum
 from types import MappingProxyType
 
 from health.beta import quantile
-from health.change_point import RunCount, mean_rate
 from health.translation import mark, say
 from probes.outcomes import Metric
 
@@ -43,10 +42,10 @@ GATES: Mapping[Metric, float] = MappingProxyType(
 )
 
 
-def estimate_rate(runs: Sequence[RunCount]) -> float:
-    """The posterior mean of the success rate of some runs, each with the same weight."""
-    trials = sum(trials for _, trials in runs)
-    return (mean_rate(runs) * trials + 0.5) / (trials + 1)
+def estimate_rate(runs: Sequence[tuple[int, int]]) -> float:
+    """The posterior mean of the success rate of some (successes, trials) runs."""
+    successes, trials = sum(good for good, _ in runs), sum(trials for _, trials in runs)
+    return (successes + 0.5) / (trials + 1)
 
 
 def judge_severity(metric: Metric, rate: float, reference: float) -> Severity:

@@ -120,7 +120,7 @@ def _escalate_pairs(
     gauges: dict[Metric, MetricState],
 ) -> tuple[dict[Metric, MetricState], list[WatchChange]]:
     """Raise S2 alarms to S3 where two metrics are in alarm at once."""
-    # Blocked calls are calls that could not be parsed or failed their schema: one fault, not two.
+    # Blocked calls are calls that failed their schema: one fault, not two.
     bad = {
         metric: gauge.alarm
         for metric, gauge in gauges.items()

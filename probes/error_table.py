@@ -32,7 +32,6 @@ class ErrorClass(StrEnum):
     NO_TOOLS = "no_tools"
     SERVER_PARSE = "server_parse"
     PARAM_UNKNOWN = "param_unknown"
-    NOT_FOUND = "not_found"
     TRANSIENT = "transient"
 
 
@@ -58,7 +57,6 @@ class Action(StrEnum):
     TEXT_TOOLS = "text_tools"  # calls as JSON text, or none at all
     PARSE_RAW = "parse_raw"  # the call is in the error text; retry unstreamed
     DROP_PARAMETER = "drop_parameter"
-    CORRECT_MODEL = "correct_model"  # by a person
     RETRY_LATER = "retry_later"
 
 
@@ -171,10 +169,6 @@ ERROR_PATTERNS = (
         (
             ("does not support this tool_choice",),
             ("tool choice must be auto",),
-            ("tool_choice", "must be auto"),
-            ("tool_choice", "only support"),
-            ("only", "auto", "supported", "tool_choice"),
-            ("only supports tool_choice",),
             ("incompatible with thinking enabled",),
             ("thinking may not be enabled when tool_choice forces",),
             ("type tool and any are not supported",),
@@ -208,13 +202,6 @@ ERROR_PATTERNS = (
         ErrorClass.NO_TOOLS,
         (
             ("does not support tools",),
-            ("does not support function calling",),
-            ("does not support tool calling",),
-            ("does not support tool use",),
-            ("function calling is not supported",),
-            ("tool calling is not supported",),
-            ("tool use is not supported",),
-            ("tools are not supported",),
             ("tool choice requires --enable-auto-tool-choice",),
             ("no endpoints found that support tool use",),
         ),
@@ -235,20 +222,6 @@ ERROR_PATTERNS = (
             ("extra inputs are not permitted",),
         ),
         codes=("1210", "unknown_parameter"),
-    ),
-    ErrorPattern(
-        ErrorClass.NOT_FOUND,
-        (
-            ("model", "does not exist"),
-            ("is not a valid model",),
-            ("invalid model name",),
-            ("model not found",),
-            ("model", "was not found"),
-            ("unknown model",),
-            ("model_not_found",),
-            ("模型不存在",),
-        ),
-        codes=("model_not_found", "1211"),
     ),
     ErrorPattern(
         ErrorClass.TRANSIENT,
@@ -277,6 +250,5 @@ ACTIONS = {
     ErrorClass.NO_TOOLS: Action.TEXT_TOOLS,
     ErrorClass.SERVER_PARSE: Action.PARSE_RAW,
     ErrorClass.PARAM_UNKNOWN: Action.DROP_PARAMETER,
-    ErrorClass.NOT_FOUND: Action.CORRECT_MODEL,
     ErrorClass.TRANSIENT: Action.RETRY_LATER,
 }

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from probes import runner
 from probes.dialects.base import Dialect
 from probes.exchange_evidence import Evidence
-from probes.outcomes import Attempt, Finding, FindingKind, Outcome
+from probes.outcomes import Attempt, Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite import Trial
 from probes.suite.sampling import estimate_price, first_trials, further_trials
 from probes.target import Target
@@ -89,8 +89,7 @@ def _cut_off_message(plan: MeasurementPlan, transport: Transport | None) -> str:
 def _cut_off_attempts(
     trials: Iterable[Trial], done: set[tuple[str, int]], message: str
 ) -> Iterable[Attempt]:
-    # Our own deadline says nothing about the endpoint.
-    finding = Finding(FindingKind.OUR_FAULT, message)
+    finding = Finding(FindingKind.TIMED_OUT, message)
     for trial in trials:
         if (trial.probe, trial.trial) not in done:
             yield Attempt(
@@ -98,7 +97,7 @@ def _cut_off_attempts(
                 trial.trial,
                 Outcome.VOID,
                 (finding,),
-                (),
+                (Verdict(Metric.AVAILABILITY, good=False),),
                 Evidence(),
                 datetime.now(UTC),
             )

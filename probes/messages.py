@@ -241,10 +241,6 @@ class Deviation:
     path: str
 
 
-# The deviation of a whole answer where a stream was requested.
-NOT_STREAMED = "not_streamed"
-
-
 @dataclass(frozen=True, slots=True)
 class Reply:
     """The model's answer: its parts in the order received, and its metadata."""

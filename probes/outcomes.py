@@ -12,10 +12,6 @@ from probes.messages import JSON, Usage
 __all__ = ["Attempt", "Evidence", "Finding", "FindingKind", "Metric", "Outcome", "Verdict"]
 
 
-# The fact of an attempt that its requests show, not its script.
-LIMIT_FACT = "output_limit"
-
-
 class Outcome(StrEnum):
     """The outcome of an attempt; void is no verdict and never counts in a rate."""
 
@@ -74,8 +70,6 @@ class Attempt:
     usage: Usage = field(default_factory=Usage)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, JSON] = field(default_factory=dict)
-    # How many answers of each status were retried.
-    retried: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, JSON]:
         """The attempt as plain JSON values, redacted."""
@@ -93,5 +87,4 @@ class Attempt:
             "usage": self.usage.as_json(),
             "fingerprint": dict(self.fingerprint),
             "facts": dict(self.facts),
-            "retried": dict(self.retried),
         }

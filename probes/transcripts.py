@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from probes.adapters import adapter_for
 from probes.adapters.base import Adapter
 from probes.dialects import DIALECTS
 from probes.error_judge import judge_error
-from probes.errors import ProbesError, TargetError
-from probes.exchange import as_answer, read_reply
+from probes.errors import ProbesError, Refused, TargetError
+from probes.exchange import read_reply
 from probes.messages import JSON
-from probes.outcomes import LIMIT_FACT, Attempt, Metric
+from probes.outcomes import Attempt, Metric
 from probes.recorded_exchange import (
     RecordedExchange,
     as_plain_json,
@@ -27,7 +27,7 @@ from probes.recorded_exchange import (
     summarise_reading,
 )
 from probes.redaction import Redactor
-from probes.suite import PROBES, SUITE_VERSION, Trial, is_streamed
+from probes.suite import PROBES, SUITE_VERSION
 from probes.suite.base import Answer, Judgement, Probe, Question, Script, rng_for
 from probes.suite.question_builder import QuestionBuilder
 from probes.target import ProfileKey, Provider, Target
@@ -122,8 +122,7 @@ class _Transcript:
     def attempt_line(self, attempt: Attempt) -> dict[str, JSON]:
         """An attempt as a line, with what is read in its answers when it is replayed at once."""
         exchanges = [from_evidence(exchange) for exchange in attempt.evidence.exchanges]
-        facts = {name: fact for name, fact in attempt.facts.items() if name != LIMIT_FACT}
-        judgement = Judgement(attempt.outcome, attempt.findings, attempt.verdicts, facts)
+        judgement = Judgement(attempt.outcome, attempt.findings, attempt.verdicts, attempt.facts)
         summary, attempt_replay = _summary(judgement), _AttemptReplay(self.adapter, list(exchanges))
         try:
             replayed = self._run_script(attempt_replay, PROBES[attempt.probe], attempt.trial)
@@ -164,9 +163,7 @@ class _Transcript:
 
     def _run_script(self, attempt_replay: _AttemptReplay, probe: Probe, trial: int) -> Judgement:
         values = probe.draw(rng_for(self.seed, probe.name, trial))
-        streamed = is_streamed(Trial(probe.name, trial), self.seed)
-        script = probe.script(values, replace(self.builder, stream=streamed))
-        return attempt_replay.run(script, probe.refusal_metrics)
+        return attempt_replay.run(probe.script(values, self.builder), probe.refusal_metrics)
 
 
 @dataclass
@@ -206,12 +203,11 @@ class _AttemptReplay:
         try:
             streamed = question.call.stream
             answer = Answer(read_reply(self.adapter, recorded.incoming, streamed=streamed))
+        except Refused as exc:
+            answer = Answer(refusal=exc)
         except ProbesError as exc:
-            expected = as_answer(exc, question)
-            if expected is None:
-                self.reads.append(summarise_reading(exc))
-                raise
-            answer = expected
+            self.reads.append(summarise_reading(exc))
+            raise
         self.reads.append(summarise_reading(answer))
         return answer
 

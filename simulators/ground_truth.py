@@ -89,7 +89,7 @@ def compute_truth(
     if not traits.takes_tools:
         failures[Metric.PARSE_SUCCESS] = 1
     if failures[Metric.STREAM_DISAGREEMENT] is None:
-        undetermined |= {"supports_streaming_tool_use", "streaming"}
+        undetermined.add("supports_streaming_tool_use")
     return GroundTruth(spec, capabilities, failures, tuple(sorted(undetermined)))
 
 
@@ -197,7 +197,6 @@ def _capabilities(spec: Spec, model: Model, thinking: bool) -> dict[str, JSON]:
         "supports_parallel_tool_use": True if takes_tools else None,
         "reasoning_replay": replay,
         "supports_streaming_tool_use": True if takes_tools else None,
-        "streaming": "works" if takes_tools else "unknown",
         "error_repair": "reliable" if takes_tools else "unknown",
         "tool_choice": list(choices) if takes_tools else [],
     }

@@ -84,10 +84,6 @@ def _markdown_lines(report: Report) -> Iterator[str]:
     yield ""
     yield f"{_counts(report)}. Suite {SUITE_VERSION}, {report.verified_at:%Y-%m-%d %H:%M} UTC."
     yield ""
-    view = report.client_view
-    because = f", because {_cell('; '.join(view.reasons))}" if view.reasons else ""
-    yield f"Works with an ordinary SDK: {view.works_with_sdk}{because}."
-    yield ""
     yield "| capability | value | trials | agree |"
     yield "|---|---|---|---|"
     for name, capability in report.capabilities.items():

@@ -20,8 +20,6 @@ Labels = Mapping[str, Promise]
 
 STATUSES: Labels = {
     "failing": _("failing"),
-    "unreachable": _("unreachable"),
-    "refused": _("refused"),
     "degraded": _("degraded"),
     "no verdict": _("no verdict"),
     "stale": _("stale"),
@@ -171,8 +169,6 @@ FINDINGS: Labels = {
     "not_repaired": _("not repaired"),
     "id_reused": _("id reused"),
     "stream_differs": _("stream differs"),
-    "not_streamed": _("not streamed"),
-    "wrong_order": _("wrong order"),
     "choice_ignored": _("choice ignored"),
     "deviation": _("deviation"),
     "wire_error": _("wire error"),
@@ -233,7 +229,6 @@ CAPABILITY_NAMES = {
     "schema_level": _("Schemas"),
     "supports_parallel_tool_use": _("Parallel calls"),
     "supports_streaming_tool_use": _("Streamed calls"),
-    "streaming": _("Streaming"),
     "reasoning_replay": _("Reasoning replay"),
     "error_repair": _("Error repair"),
     "tool_choice": _("Forcing a call"),
@@ -242,8 +237,6 @@ CAPABILITY_NAMES = {
     "id_forms": _("Foreign call ids"),
     "trimmed_history": _("Trimmed history"),
     "violations": _("Broken histories"),
-    "output_limit_parameter": _("Output limit"),
-    "output_limit_cap": _("Highest output limit"),
 }
 _CAPABILITY_MEANINGS = {
     "schema_level": {

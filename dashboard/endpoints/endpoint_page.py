@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import F
 from django.utils import timezone
 
 from dashboard.charts import endpoint_changes, run_history
@@ -26,9 +25,7 @@ MAX_PROFILES = 10
 
 def read_page_context(endpoint: Endpoint, policy: Policy | None) -> dict[str, Any]:
     """The number of queries does not depend on the length of the history."""
-    # The current profile first: it is an older one if its key came back.
-    current_first = F("ended_at").desc(nulls_first=True)
-    profiles = list(endpoint.profiles.order_by(current_first, "-epoch")[:MAX_PROFILES])
+    profiles = list(endpoint.profiles.order_by("-epoch")[:MAX_PROFILES])
     return {
         **read_status_context(endpoint, profiles[0], policy),
         "profiles": profiles,

@@ -69,18 +69,9 @@ class PolicyProfile(_Part):
     epoch: int = Field(description="Which profile of the endpoint")
 
 
-class PolicyTarget(_Part):
-    provider: str
-    model: str
-    url: str
-
-
 class PolicyCandidate(_Part):
     epoch: int = Field(description="Which profile of the endpoint")
     stage: str
-    # Absent in versions that were stored before these fields.
-    target: PolicyTarget | None = Field(None, description="What its requests go to")
-    changed_by: str = Field("operator", description="operator or vendor: who changed the key")
 
 
 class AutomaticMode(_Part):
@@ -164,9 +155,6 @@ class PolicyOut(_Part):
 
     version: int = Field(description="Grows with every change; also the ETag")
     endpoint: str
-    target: PolicyTarget | None = Field(
-        None, description="What the policy is for: compare it with where your requests go"
-    )
     profile: PolicyProfile = Field(description="The one in force")
     candidate: PolicyCandidate | None = Field(
         description="The profile of the present key, where it waits to be promoted"

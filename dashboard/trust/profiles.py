@@ -7,15 +7,12 @@ from datetime import datetime
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Max, Q
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from dashboard.audit import services as audit
 from dashboard.core.errors import LeaseLost
 from dashboard.core.sql import set_idle_timeout
 from dashboard.models import Endpoint, FingerprintChange, Profile, Run
-from dashboard.models.audit import Action
-from dashboard.models.profile import Stage
 from dashboard.models.run import State, Trigger
 from dashboard.runs import services as runs
 from dashboard.runs.services import Lease
@@ -32,7 +29,6 @@ from probes.target import ProfileKey
 MAX_VALUES = 10
 SUPERSEDED = "superseded by a changed profile key"
 KEY_CHANGED = "The profile key changed."
-KEY_CAME_BACK = "The profile key came back; its profile needs a promotion again."
 PROMOTED = "The profile of the present key took its place."
 
 
@@ -42,7 +38,7 @@ def open_first_profile(endpoint: Endpoint) -> Profile:
 
 
 def supersede_if_key_changed(endpoint: Endpoint) -> bool:
-    """Go to the profile of another key if an edit has changed it; the endpoint is locked."""
+    """Open the next epoch if an edit has changed the key; the endpoint is locked."""
     current = endpoint.profile
     key = _key(endpoint, current.chat_template_hash)
     if key.digest() == bytes(current.key_hash):
@@ -76,9 +72,6 @@ def record_engine_facts(lease: Lease, engine: EngineFacts) -> bool:
     )
     if reported and not known:
         adopt_template(profile, reported)
-    if changed:
-        # A new engine makes the policy conservative before the run has measured it.
-        settle(endpoint)
     return True
 
 
@@ -166,23 +159,23 @@ def adopt_template(profile: Profile, chat_template_hash: str) -> None:
 
 
 def _supersede(endpoint: Endpoint, current: Profile, key: ProfileKey) -> None:
-    successor = _open_successor(endpoint, current, key)
+    _open_successor(endpoint, current, key)
     settle(endpoint)
     runs.abandon_active_run(endpoint, reason=SUPERSEDED)
     Endpoint.objects.filter(pk=endpoint.pk).update(
         next_due_at=Now(),
         next_trigger=Trigger.KEY_CHANGE,
         fruitless=0,
-        onboarding_left=0 if successor.verified_at else settings.BASELINE_RUNS,
+        onboarding_left=settings.BASELINE_RUNS,
     )
 
 
 def _open_successor(
     endpoint: Endpoint, current: Profile, key: ProfileKey, *, at: datetime | None = None
 ) -> Profile:
-    """Open the next epoch, in shadow, or resume the profile that this key had before.
+    """Open the next epoch, in shadow, without changing what callers may do.
 
-    The profile in force stays in force while it allows tools. If it allows none, the successor
+    The profile in force stays in force while it allows tools. If it allows none, the new one
     replaces it, which makes no difference to callers.
     """
     active = endpoint.profile_in_force
@@ -190,57 +183,15 @@ def _open_successor(
     Profile.objects.filter(pk=current.pk).update(ended_at=at or Now())
     if not stays_in_force:
         Profile.objects.filter(pk=active.pk).update(in_force=False)
-    successor = _resume_profile(endpoint, key, in_force=not stays_in_force) or _open_profile(
-        endpoint, key, epoch=_next_epoch(endpoint), in_force=not stays_in_force, at=at
+    successor = _open_profile(
+        endpoint, key, epoch=current.epoch + 1, in_force=not stays_in_force, at=at
     )
     if not stays_in_force:
         modes.carry_over_switches(active, successor, pinned_only=True)
-    for profile in {current, active} - {successor}:
+    for profile in {current, active}:
         if not (stays_in_force and profile == active):
             end_profile_incidents(profile, reason=KEY_CHANGED, at=at)
     return successor
-
-
-def _resume_profile(endpoint: Endpoint, key: ProfileKey, *, in_force: bool) -> Profile | None:
-    """Resume the last profile of this key with all that was measured; None if there is none.
-
-    A key without a template matches any: the next run reads the template and compares it. Trust
-    does not come back by itself: unless it is still in force, the profile begins in shadow.
-    """
-    earlier = endpoint.profiles.filter(
-        ended_at__isnull=False,
-        provider=key.provider,
-        model=key.model,
-        endpoint_url=key.endpoint,
-    )
-    if key.chat_template_hash:
-        earlier = earlier.filter(chat_template_hash=key.chat_template_hash)
-    profile = earlier.order_by("-ended_at", "-epoch").first()
-    if profile is None:
-        return None
-    if not profile.in_force and stages.allows_tools(profile.stage):
-        _return_to_shadow(endpoint, profile)
-    profile.in_force = profile.in_force or in_force
-    profile.ended_at = None
-    profile.save(update_fields=["in_force", "ended_at"])
-    return profile
-
-
-def _return_to_shadow(endpoint: Endpoint, profile: Profile) -> None:
-    audit.record(
-        Action.STAGE_CHANGED,
-        subject=f"profile {profile.epoch}",
-        endpoint=endpoint,
-        reason=KEY_CAME_BACK,
-        before={"stage": profile.stage, "epoch": profile.epoch},
-        after={"stage": Stage.SHADOW.value, "epoch": profile.epoch},
-    )
-    profile.stage, profile.stage_at = Stage.SHADOW.value, Now()
-    profile.save(update_fields=["stage", "stage_at"])
-
-
-def _next_epoch(endpoint: Endpoint) -> int:
-    return 1 + int(endpoint.profiles.aggregate(last=Max("epoch"))["last"] or 0)
 
 
 def _open_profile(

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -35,11 +34,10 @@ __all__ = [
     "Question",
     "Script",
     "Trial",
-    "is_streamed",
     "plan_trials",
 ]
 
-SUITE_VERSION = "tool-probe-v2"
+SUITE_VERSION = "tool-probe-v1"
 
 # Each probe with its number of trials in the light and in the full suite.
 _SUITE: tuple[tuple[Probe, int, int], ...] = (
@@ -57,7 +55,7 @@ _SUITE: tuple[tuple[Probe, int, int], ...] = (
     (PARALLEL_OFF, 0, 2),
     (ERROR_REPAIR, 1, 5),
     (REASONING_REPLAY, 1, 2),
-    (STREAMING, 1, 3),
+    (STREAMING, 1, 4),
     (CLOSURE, 0, 2),
     (TOOL_CHOICE, 0, 2),
     (PARAMETERS, 0, 1),
@@ -89,14 +87,3 @@ def plan_trials(suite: str) -> tuple[Trial, ...]:
     return tuple(
         Trial(probe, trial) for probe, repeats in SUITES[suite] for trial in range(1, repeats + 1)
     )
-
-
-def is_streamed(trial: Trial, seed: str | int) -> bool:
-    """Whether the questions of a trial are asked for streamed answers: every second trial.
-
-    Neighbours in the suite alternate, and so do the trials of a probe; the seed decides which
-    half streams, so that a probe with one trial per run is asked both ways in the long run.
-    """
-    names = list(PROBES)
-    position = names.index(trial.probe) if trial.probe in PROBES else 0
-    return (position + trial.trial + zlib.crc32(str(seed).encode())) % 2 == 1

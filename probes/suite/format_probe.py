@@ -9,6 +9,7 @@ from probes.suite.probe_tools import PROBE_ECHO, TAGS
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.random_words import WORDS, draw_phrase
 from probes.suite.script_steps import ScriptSession, start_conversation
+from probes.suite.turn_judge import find_wrong_values
 
 TWISTS = ('"{}"', "naïve {}", "{}'s", "{} → end", "{}/{}", "{} ☕")
 
@@ -44,7 +45,8 @@ class FormatProbe:
         if answer.reply is None:
             return session.judge_refusal(answer, self.refusal_metrics)
         turn = session.judge_turn(answer.reply)
-        session.check_values(turn, [(PROBE_ECHO.name, drawn.values)])
+        if turn.calls and not turn.unfit:
+            session.findings += find_wrong_values(turn.calls, [(PROBE_ECHO.name, drawn.values)])
         return session.judge()
 
 

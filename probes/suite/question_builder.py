@@ -25,7 +25,6 @@ class QuestionBuilder:
     format: str  # the wire format
     options: Mapping[str, JSON] = field(default_factory=dict)
     max_tokens: int = MAX_TOKENS
-    stream: bool = False  # whether questions are asked for a streamed answer
 
     def call(
         self,
@@ -34,7 +33,7 @@ class QuestionBuilder:
         *,
         choice: ToolChoice | None = None,
         parallel: bool | None = None,
-        stream: bool | None = None,
+        stream: bool = False,
     ) -> ModelCall:
         """The next question of a conversation, with the dialect's replay rule and limits."""
         question = self._blank(tools, choice=choice, parallel=parallel, stream=stream)
@@ -69,7 +68,7 @@ class QuestionBuilder:
         *,
         choice: ToolChoice | None = None,
         parallel: bool | None = None,
-        stream: bool | None = None,
+        stream: bool = False,
     ) -> ModelCall:
         return ModelCall(
             self.model,
@@ -78,6 +77,6 @@ class QuestionBuilder:
             max_tokens=self.max_tokens,
             tool_choice=choice,
             parallel=parallel,
-            stream=self.stream if stream is None else stream,
+            stream=stream,
             options=self.options,
         )

@@ -154,7 +154,7 @@ def _has_reasoned(reply: Reply) -> bool:
 def _without_reasoning_text(part: Part) -> Part:
     """A part without the reasoning between its tags and without its signature."""
     if isinstance(part, Text):
-        part = replace(part, text=read_text_answer([part.text], ()).text or "")
+        return replace(part, text=read_text_answer([part.text], ()).text or "")
     return _unsigned(part)
 
 
@@ -163,7 +163,7 @@ def _is_reasoning(part: Part) -> bool:
 
 
 def _unsigned(part: Part) -> Part:
-    if not isinstance(part, ToolCall | Text) or "gemini" not in part.extra:
+    if not isinstance(part, ToolCall) or "gemini" not in part.extra:
         return part
     own = part.extra["gemini"]
     assert isinstance(own, dict)

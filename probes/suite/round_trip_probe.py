@@ -9,6 +9,7 @@ from probes.suite.probe_tools import PROBE_ECHO, TAGS
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.random_words import draw_nonce, draw_phrase
 from probes.suite.script_steps import ScriptSession, add_call_results, start_conversation
+from probes.suite.turn_judge import find_wrong_values
 
 PROMPT = """\
 Call the tool {tool} once, with these arguments:
@@ -41,7 +42,8 @@ class RoundTripProbe:
         turn = yield from session.ask_for_calls(conversation, self.refusal_metrics)
         if isinstance(turn, Judgement):
             return turn
-        session.check_values(turn, [(PROBE_ECHO.name, expected)])
+        if not turn.unfit:
+            session.findings += find_wrong_values(turn.calls, [(PROBE_ECHO.name, expected)])
         results = [({"ok": True, "nonce": drawn.values["nonce"]}, False)] * len(turn.calls)
         add_call_results(conversation, turn, results)
         answer = yield from session.ask(conversation, "with the result")

@@ -129,7 +129,8 @@ def _compare_arguments(
     if not turn.calls:
         session.facts["fits"] = None
         return
-    wrong = session.check_values(turn, [(tool.name, expected)])
+    wrong = () if turn.unfit else find_wrong_values(turn.calls, [(tool.name, expected)])
+    session.findings += wrong
     # A surplus call says nothing about the schema.
     other = [finding for finding in wrong if finding.kind is not FindingKind.EXTRA_CALL]
     session.facts["fits"] = not turn.unfit and not other

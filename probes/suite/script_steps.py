@@ -15,7 +15,6 @@ from probes.messages import (
     Reasoning,
     Reply,
     Role,
-    Text,
     ToolCall,
     ToolChoice,
     ToolResult,
@@ -25,13 +24,7 @@ from probes.messages import (
 from probes.outcomes import Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite.base import Answer, Judgement, Question
 from probes.suite.question_builder import OWN_ORIGIN, QuestionBuilder
-from probes.suite.turn_judge import (
-    Arrival,
-    JudgedTurn,
-    find_wrong_order,
-    find_wrong_values,
-    judge_turn,
-)
+from probes.suite.turn_judge import JudgedTurn, judge_turn
 
 REPLAY_KINDS = frozenset(
     {
@@ -64,9 +57,7 @@ class ScriptSession:
     findings: list[Finding] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     formats: list[str | None] = field(default_factory=list)
-    deviations: dict[str, list[str]] = field(default_factory=dict)
-    # How the calls of each judged turn arrived, whole and streamed.
-    arrivals: dict[str, list[str]] = field(default_factory=lambda: {"whole": [], "streamed": []})
+    deviations: list[str] = field(default_factory=list)
     facts: dict[str, JSON] = field(default_factory=dict)
 
     def ask(
@@ -76,6 +67,7 @@ class ScriptSession:
         *,
         choice: ToolChoice | None = None,
         parallel: bool | None = None,
+        stream: bool = False,
     ) -> Steps:
         """Ask the next question of a conversation.
 
@@ -85,7 +77,9 @@ class ScriptSession:
         """
 
         def question(builder: QuestionBuilder, label: str) -> Question:
-            call = builder.call(conversation, self.tools, choice=choice, parallel=parallel)
+            call = builder.call(
+                conversation, self.tools, choice=choice, parallel=parallel, stream=stream
+            )
             return Question(call, label)
 
         (answer,) = yield (question(self.builder, label),)
@@ -108,9 +102,7 @@ class ScriptSession:
         turn = self.judge_turn(answer.reply)
         return turn if turn.calls else self.judge()
 
-    def judge_turn(
-        self, reply: Reply, *, may_stop: bool = False, streamed: bool | None = None
-    ) -> JudgedTurn:
+    def judge_turn(self, reply: Reply, *, may_stop: bool = False) -> JudgedTurn:
         """Judge a turn that must have a call, and collect its findings and verdicts.
 
         A turn that may stop and answers in prose does not count as a trial of parsing.
@@ -121,42 +113,13 @@ class ScriptSession:
         self.findings += turn.faults
         self.verdicts += turn.verdicts
         self.formats.append(turn.format)
-        self.record_arrival(turn.arrival, streamed=streamed)
-        self.note_deviations(reply, streamed=streamed)
+        self.note_deviations(reply)
         return turn
 
-    def check_values(
-        self,
-        turn: JudgedTurn,
-        expected: Sequence[tuple[str, Mapping[str, JSON]]],
-        *,
-        streamed: bool | None = None,
-        ordered: bool = False,
-    ) -> tuple[Finding, ...]:
-        """Compare the calls of the turn judged last with the expected ones, if they can be."""
-        if not turn.calls or turn.unfit:
-            return ()
-        faults = find_wrong_values(turn.calls, expected)
-        faults += find_wrong_order(turn.calls, expected) if ordered else ()
-        self.findings += faults
-        seen = self.arrivals[self.side(streamed)]
-        if faults and seen[-1] != Arrival.REFUSED:
-            is_lost = any(fault.kind is FindingKind.NO_CALL for fault in faults)
-            seen[-1] = Arrival.LOSES_CALLS if is_lost else Arrival.GARBLES
-        return faults
-
-    def record_arrival(self, arrival: str, *, streamed: bool | None = None) -> None:
-        self.arrivals[self.side(streamed)].append(arrival)
-
-    def side(self, streamed: bool | None = None) -> str:
-        """Where answers are counted: by default, as the attempt asks its questions."""
-        return "streamed" if (self.builder.stream if streamed is None else streamed) else "whole"
-
-    def note_deviations(self, reply: Reply, *, streamed: bool | None = None) -> None:
+    def note_deviations(self, reply: Reply) -> None:
         """Record deviations of the answer from its format; a deviation fails nothing."""
-        if names := dict.fromkeys(item.name for item in reply.deviations):
-            seen = self.deviations.setdefault(self.side(streamed), [])
-            seen += [name for name in names if name not in seen]
+        names = dict.fromkeys(item.name for item in reply.deviations)
+        self.deviations += [name for name in names if name not in self.deviations]
 
     def add_finding(self, kind: FindingKind, message: str, path: str = "") -> None:
         self.findings.append(Finding(kind, message, path))
@@ -165,16 +128,9 @@ class ScriptSession:
         """Pass if there are no findings."""
         return self._judgement(Outcome.FAIL if self.findings else Outcome.PASS)
 
-    def judge_refusal(
-        self,
-        answer: Answer,
-        refusal_metrics: Sequence[Metric] = (),
-        *,
-        streamed: bool | None = None,
-    ) -> Judgement:
+    def judge_refusal(self, answer: Answer, refusal_metrics: Sequence[Metric] = ()) -> Judgement:
         """The judgement of a script that ends because its question was refused."""
         assert answer.refusal is not None
-        self.record_arrival(Arrival.REFUSED, streamed=streamed)
         error_judgement = judge_error(answer.refusal, tuple(refusal_metrics))
         self.findings += error_judgement.findings
         self.verdicts += error_judgement.verdicts
@@ -183,11 +139,8 @@ class ScriptSession:
 
     def _judgement(self, outcome: Outcome) -> Judgement:
         facts: dict[str, JSON] = {**self.facts, "formats": list(self.formats)}
-        if self.builder.stream:
-            facts["streamed"] = True
-        facts["turns"] = {side: list(seen) for side, seen in self.arrivals.items() if seen}
         if self.deviations:
-            facts["deviations"] = {side: list(names) for side, names in self.deviations.items()}
+            facts["deviations"] = list(self.deviations)
         return Judgement(outcome, tuple(self.findings), tuple(self.verdicts), facts)
 
 
@@ -221,12 +174,11 @@ def is_reasoned(turn: Turn) -> bool:
     """Whether a turn carries reasoning or a signature of it."""
     if any(isinstance(part, Reasoning) for part in turn.parts):
         return True
-    # In a stream, the signature of a call may come on a text part behind it.
-    return any(_is_signed(part) for part in turn.parts if isinstance(part, ToolCall | Text))
+    return any(_is_signed(call) for call in turn.calls)
 
 
-def _is_signed(part: ToolCall | Text) -> bool:
-    own = part.extra.get("gemini")
+def _is_signed(call: ToolCall) -> bool:
+    own = call.extra.get("gemini")
     return isinstance(own, Mapping) and bool(own.get("thoughtSignature"))
 
 

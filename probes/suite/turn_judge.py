@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
 from probes.call_arguments import validate_arguments
 from probes.messages import (
     JSON,
-    NOT_STREAMED,
     Breakage,
     BrokenCall,
     Part,
@@ -22,24 +20,13 @@ from probes.messages import (
 )
 from probes.outcomes import Finding, FindingKind, Metric, Verdict
 from probes.parsers.diagnosis.find_markup import find_shown_call
-from probes.parsers.markup import CERTAIN, ENVELOPE, SHOWS_CALL, UNKNOWN, MarkupReason
+from probes.parsers.markup import UNKNOWN
 from probes.text_answer import TextAnswer, read_text_answer
 
 # Characters of leaked markup that a finding quotes.
 MAX_EXCERPT = 60
 # Kinds of broken calls that could be parsed but violate their tool's schema.
 _SCHEMA_BREAKAGES = (Breakage.SCHEMA_MISMATCH, Breakage.UNKNOWN_TOOL)
-
-
-class Arrival(StrEnum):
-    """How the calls of a turn arrived."""
-
-    WORKS = "works"  # on the wire, readable, as asked for
-    LEAKS = "leaks"  # in the text
-    LOSES_CALLS = "loses_calls"  # a call is missing
-    GARBLES = "garbles"  # unreadable, or with other arguments
-    REFUSED = "refused"  # the request was refused, or its stream was not streamed
-    BROKEN_OFF = "broken_off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +44,6 @@ class JudgedTurn:
     @property
     def faults(self) -> tuple[Finding, ...]:
         return self.unread + self.unfit + self.stray
-
-    @property
-    def arrival(self) -> str:
-        """An Arrival; for calls that can be read from the text, the name of their parser."""
-        kinds = [fault.kind for fault in self.unread]
-        if FindingKind.NOT_STREAMED in kinds:
-            return Arrival.REFUSED
-        if FindingKind.LEAKED_CALL in kinds:
-            return self.format or Arrival.LEAKS
-        if self.reply.broken or self.unfit:
-            return Arrival.GARBLES
-        if self.stray:
-            return Arrival.LEAKS
-        return Arrival.WORKS if self.calls else Arrival.LOSES_CALLS
 
     @property
     def is_prose(self) -> bool:
@@ -92,8 +65,8 @@ class JudgedTurn:
 
 
 def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
-    """Judge a turn that must call at least one of the tools, by the calls on the wire."""
-    text_answer, stopped = _read_text_calls(reply, tools)
+    """Judge a turn that must call at least one of the tools."""
+    text_answer = _read_text_calls(reply, tools)
     leaked = _leak_findings(text_answer)
     broken = tuple(Finding(FindingKind(c.kind), c.error, c.path) for c in reply.broken)
     # A call that is in the text as well was still read from the wire.
@@ -102,8 +75,6 @@ def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
         # Nothing but the diagnosis tells a call in an unknown format from an answer in prose.
         leaked = leaked or _shown_call_findings(reply, tools)
         unread, stray = (leaked[0] if leaked else _no_call_finding(reply),), ()
-    # A client that reads a stream finds no call in a whole answer.
-    unread = (*_unstreamed_findings(reply), *unread)
     calls = reply.calls or text_answer.calls
     unfit = _schema_findings(calls, tools)
     only_reasoned = bool(reply.reasoning) and not (reply.text or reply.calls or reply.broken)
@@ -118,26 +89,15 @@ def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
             for metric in (Metric.SCHEMA_FAILURE, Metric.UNSAFE_BLOCKED)
         ),
         *(
-            Verdict(Metric.SCHEMA_FAILURE, good=False)
+            Verdict(metric, good=False)
             for call in text_answer.broken
             if not reply.calls and call.kind in _SCHEMA_BREAKAGES
+            for metric in (Metric.SCHEMA_FAILURE, Metric.UNSAFE_BLOCKED)
         ),
-        *_stopped_verdicts(reply, stopped),
     )
     name = calls[0].format if reply.calls else parser or None
     wrong = tuple(fault for findings in unfit for fault in findings)
     return JudgedTurn(reply, calls, unread, wrong, stray, verdicts, name)
-
-
-def find_wrong_order(
-    calls: Sequence[ToolCall], expected: Sequence[tuple[str, Mapping[str, JSON]]]
-) -> tuple[Finding, ...]:
-    """Calls that came in another order than the expected ones, of which none is missing."""
-    names, wanted = [call.name for call in calls], [name for name, _ in expected]
-    if names == wanted or sorted(names) != sorted(wanted):
-        return ()
-    message = f"The calls came as {', '.join(names)}, and {', '.join(wanted)} was asked for."
-    return (Finding(FindingKind.WRONG_ORDER, message, "$.calls"),)
 
 
 def find_wrong_values(
@@ -185,47 +145,14 @@ def _equal(actual: JSON, expected: JSON) -> bool:
     return actual == expected and isinstance(actual, bool) == isinstance(expected, bool)
 
 
-def _read_text_calls(reply: Reply, tools: Sequence[ToolSpec]) -> tuple[TextAnswer, int]:
-    """The calls in the visible text, or if there are none, in the reasoning.
-
-    And how many calls the parser stopped there.
-    """
+def _read_text_calls(reply: Reply, tools: Sequence[ToolSpec]) -> TextAnswer:
+    """The calls in the visible text, or if there are none, in the reasoning."""
     truncated = reply.stop is Stop.LENGTH
     texts = [part.text for part in reply.parts if isinstance(part, Text)]
-    visible = read_text_answer(texts, tools, truncated=truncated)
-    stopped = _count_stopped(visible, SHOWS_CALL)
-    if visible.calls or visible.broken or not reply.reasoning:
-        return visible, stopped
-    thought = read_text_answer([reply.reasoning], tools, truncated=truncated)
-    # A model that reasons may write code; only the markup of a call is a call there.
-    return thought, stopped + _count_stopped(thought, ENVELOPE)
-
-
-def _count_stopped(text_answer: TextAnswer, least: float) -> int:
-    """The markup that shows a call which does not run: cut, unreadable, fenced, quoted, unknown."""
-    if text_answer.calls:
-        # Beside calls that run, only what the parser itself took for a call is another one.
-        return sum(item.confidence >= CERTAIN for item in text_answer.markup)
-    return sum(
-        item.confidence >= least or (item.reason is MarkupReason.QUOTED and item.format != UNKNOWN)
-        for item in text_answer.markup
-    )
-
-
-def _stopped_verdicts(reply: Reply, in_text: int) -> tuple[Verdict, ...]:
-    """One bad trial for every call that the parser stopped.
-
-    Where calls come on the wire the text is not searched for calls to run.
-    """
-    stopped = len(reply.broken) if reply.calls or reply.broken else in_text
-    return (Verdict(Metric.UNSAFE_BLOCKED, good=False),) * stopped
-
-
-def _unstreamed_findings(reply: Reply) -> tuple[Finding, ...]:
-    if all(deviation.name != NOT_STREAMED for deviation in reply.deviations):
-        return ()
-    message = "A stream was asked for, and the answer came whole."
-    return (Finding(FindingKind.NOT_STREAMED, message),)
+    text_answer = read_text_answer(texts, tools, truncated=truncated)
+    if text_answer.calls or text_answer.broken or not reply.reasoning:
+        return text_answer
+    return read_text_answer([reply.reasoning], tools, truncated=truncated)
 
 
 def _leak_findings(text_answer: TextAnswer) -> tuple[Finding, ...]:

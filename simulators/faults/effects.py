@@ -20,7 +20,6 @@ NO_CALLS: Mapping[str, JSON] = MappingProxyType(
         "parser": None,
         "supports_parallel_tool_use": None,
         "supports_streaming_tool_use": None,
-        "streaming": "unknown",
         "error_repair": "unknown",
         "tool_choice": [],
     }
@@ -35,7 +34,6 @@ NOTHING_KNOWN: Mapping[str, JSON] = MappingProxyType(
         "supports_parallel_tool_use": None,
         "reasoning_replay": "unknown",
         "supports_streaming_tool_use": None,
-        "streaming": "unknown",
         "error_repair": "unknown",
         "tool_choice": None,
     }

@@ -14,7 +14,7 @@ from simulators.faults.refusals import (
     replay_refusals,
     request_refusals,
 )
-from simulators.faults.streams import chat_streams, other_streams, stream_only
+from simulators.faults.streams import chat_streams, other_streams
 from simulators.faults.text import leaks, prose_answers, unknown_leaks
 from simulators.faults.transport import delivery
 
@@ -32,7 +32,6 @@ FAMILIES = (
     id_refusals,
     chat_streams,
     other_streams,
-    stream_only,
     delivery,
     vendor_changes,
 )

@@ -23,7 +23,7 @@ def test_without_attempts_every_field_is_unknown() -> None:
     unknown = {name for name, capability in capabilities.items() if capability.value == "unknown"}
     empty = {name for name, capability in capabilities.items() if capability.value is None}
     switches = {"supports_parallel_tool_use", "supports_streaming_tool_use"}
-    assert empty == {"parser", "tool_choice", "deviations", "output_limit_cap", *switches}
+    assert empty == {"parser", "tool_choice", *switches}
     assert unknown == set(capabilities) - empty
     assert all(c.trials == 0 and c.evidence == () for c in capabilities.values())
 
@@ -286,70 +286,3 @@ def test_calls_in_the_text_format_of_an_endpoint_went_well() -> None:
 
     assert [v.good for v in settle_verdicts(attempts, None)] == [False] * 4
     assert [v.good for v in settle_verdicts(attempts, "hermes")] == [True, False, False, False]
-
-
-def turns(probe: str, trial: int, whole: list[str], streamed: list[str]) -> Attempt:
-    sides = {"whole": whole, "streamed": streamed}
-    return attempt(probe, trial, turns={side: seen for side, seen in sides.items() if seen})
-
-
-@pytest.mark.parametrize(
-    ("streamed", "value", "supported"),
-    [
-        (["works"] * 20, "works", True),
-        (["works"] * 19 + ["broken_off"], "works", True),
-        (["works"] * 16 + ["broken_off"] * 4, "unsettled", None),
-        (["hermes"] * 20, "leaks", False),
-        (["leaks"] * 10 + ["works"] * 10, "unsettled", None),
-        (["broken_off"] * 20, "loses_calls", False),
-        (["loses_calls"] * 20, "loses_calls", False),
-        (["garbles"] * 20, "garbles", False),
-        (["refused"] * 20, "refused", False),
-        ([], "unknown", None),
-    ],
-)
-def test_streaming_needs_a_clear_majority(
-    streamed: list[str], value: str, supported: bool | None
-) -> None:
-    """Nine of ten streamed turns must agree, beside whole turns that work."""
-    attempts = [turns("format", 1, ["works"] * 20, streamed)]
-
-    assert field("streaming", attempts).value == value
-    assert field("supports_streaming_tool_use", attempts).value is supported
-
-
-def test_an_unsettled_field_has_both_counts() -> None:
-    """The number of turns per value, and the turns that work."""
-    streamed = ["works"] * 4 + ["broken_off"]
-    capability = field("streaming", [turns("format", 1, ["works"] * 5, streamed)])
-
-    assert (capability.trials, capability.agree) == (5, 4)
-    assert capability.as_json()["counts"] == {"works": 4, "loses_calls": 1}
-
-
-@pytest.mark.parametrize(
-    ("whole", "streamed", "value"),
-    [
-        (["works"] * 8 + ["garbles"] * 2, ["works"] * 8 + ["garbles"] * 2, "works"),
-        (["loses_calls"] * 10, ["loses_calls"] * 10, "unknown"),
-        (["hermes"] * 10, ["hermes"] * 10, "works"),
-    ],
-)
-def test_faults_of_whole_turns_are_not_the_streams(
-    whole: list[str], streamed: list[str], value: str
-) -> None:
-    """A weak model, no calls at all, or calls that always come in one text format."""
-    attempts = [turns("format", 1, whole, streamed)]
-    attempts[0].facts["formats"] = ["hermes" if "hermes" in whole else "openai"]  # type: ignore[index]
-
-    assert field("streaming", attempts).value == value
-
-
-def test_a_garbled_stream_counts_only_beside_a_whole_turn_that_works() -> None:
-    """An endpoint that cannot nest objects is not one that cannot stream."""
-    attempts = [
-        turns("format", 1, ["works"], ["works"]),
-        turns("schema_nested", 1, [], ["garbles"]),
-    ]
-
-    assert field("streaming", attempts).value == "works"

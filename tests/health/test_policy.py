@@ -228,7 +228,7 @@ def test_calls_in_text_name_their_parser() -> None:
 def test_a_candidate_only_tightens() -> None:
     """Its incidents and failed gates count; that it is unmeasured does not."""
     quiet = body(candidate=Candidate(2))
-    assert (quiet["candidate"]["epoch"], quiet["candidate"]["stage"]) == (2, "shadow")
+    assert quiet["candidate"] == {"epoch": 2, "stage": "shadow"}
     assert {**quiet, "candidate": None} == body()
 
     held = body(candidate=Candidate(2, automatic=[active_mode(Mode.NO_PARALLEL, incident=4)]))

@@ -222,45 +222,6 @@ def test_an_alarm_carries_its_figures() -> None:
     assert (opened.figures["trials"], opened.figures["failures"]) == (10, 10)
 
 
-def test_a_collapse_is_severe_at_once_whatever_full_run_came_before() -> None:
-    """A good full run before the change neither softens the figure nor delays the severity."""
-    story = settled_story(MetricCount(11, 0))
-    story.run(MetricCount(46, 0))
-    story.run(MetricCount(11, 11))
-
-    (opened,) = story.run(MetricCount(46, 46))
-
-    assert (opened.kind, opened.severity) == (ChangeKind.OPENED, Severity.S3)
-    assert opened.figures["rate"] == 0
-    assert opened.figures["latest"] == [0, 57, 2]
-
-
-def test_a_slow_decline_is_measured_from_its_beginning() -> None:
-    """All runs since the change count for the headline, the last three for the severity."""
-    story = settled_story()
-    story.runs(12, GOOD)
-
-    opened = story.runs(5, MetricCount(10, 2))[-1:]
-
-    assert opened == [["opened"]]
-    assert story.gauge.recent == ((8, 10),) * 5
-
-
-def test_a_collapse_of_an_open_alarm_is_severe_with_its_second_run() -> None:
-    """Good runs within the alarm do not outweigh the bad ones."""
-    story = settled_story(MetricCount(11, 0))
-    story.runs(9, MetricCount(11, 1))
-    assert story.severity == 1
-    story.run(MetricCount(46, 4))
-
-    severities = []
-    for _ in range(2):
-        story.run(MetricCount(11, 11))
-        severities.append(story.severity)
-
-    assert severities == [2, 3]
-
-
 @pytest.mark.parametrize(
     "metric", [CLOSURE, Metric.REASONING_REPLAY_ERROR, PARSE], ids=lambda metric: metric.value
 )

@@ -551,23 +551,3 @@ def test_z46_a_parser_that_expects_another_format_is_told_from_an_outage() -> No
     assert classified is not None
     assert outage is not None
     assert (classified.kind, outage.kind) == (ErrorClass.SERVER_PARSE, ErrorClass.TRANSIENT)
-
-
-@pytest.mark.parametrize(
-    ("message", "kind"),
-    [
-        ("tool_choice only supports auto", "forced_choice"),
-        ("Invalid value for tool_choice: must be 'auto'", "forced_choice"),
-        ("Only 'auto' is supported for tool_choice", "forced_choice"),
-        ("This deployment only supports tool_choice=auto", "forced_choice"),
-        ("m does not support function calling", "no_tools"),
-        ("Tools are not supported by this deployment", "no_tools"),
-        ("The model `m` does not exist", "not_found"),
-    ],
-)
-def test_words_of_a_vendors_own_are_classified(message: str, kind: str) -> None:
-    """Compatible servers say the same in other words."""
-    meaning = classify_error(400, ErrorBody(message))
-
-    assert meaning is not None
-    assert str(meaning.kind) == kind

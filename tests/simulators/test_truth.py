@@ -35,7 +35,6 @@ def test_the_truth_covers_every_model_of_every_vendor(vendor_url: str, spec: Any
             "supports_streaming_tool_use",
             "error_repair",
             "tool_choice",
-            "streaming",
         }
         assert all(get_rate["rate"] in (0, 1) for get_rate in truth["metrics"].values())
         assert truth["base_path"].startswith(spec.mount)

@@ -58,7 +58,7 @@ class ProfileList(BaseModel):
                                 "supports_parallel_tool_use": {"value": True, "trials": 8}
                             },
                             "fingerprint": {"model": "qwen3-32b"},
-                            "probe_version": "tool-probe-v2",
+                            "probe_version": "tool-probe-v1",
                             "verified_at": "2026-05-01T12:01:00Z",
                             "created_at": "2026-04-01T08:00:00Z",
                             "ended_at": None,

@@ -67,7 +67,6 @@ def notice_severity(notice: Notice) -> int:
 
 def _notice_json(notice: Notice) -> dict[str, Any]:
     body = notice.body
-    is_decision = notice.kind == Notice.Kind.DECISION_WANTED
     return {
         "type": notice.kind,
         "timestamp": _iso(notice.at),
@@ -78,8 +77,6 @@ def _notice_json(notice: Notice) -> dict[str, Any]:
         "metric": body.get("metric"),
         "url": _notice_url(notice),
         "figures": body.get("figures") or {},
-        # The same kind reports that it is not wanted any more.
-        **({"release_wanted": body.get("release_wanted", True)} if is_decision else {}),
     }
 
 

@@ -89,7 +89,7 @@ def _without_quotes(text: str) -> str:
     return text.replace('{"', "{", 1).replace('":', ":", 1).removesuffix("}") + ",,}"
 
 
-_EFFECT = Effect({Metric.PARSE_SUCCESS: 1, Metric.UNSAFE_BLOCKED: 1}, NO_CALLS)
+_EFFECT = Effect({Metric.PARSE_SUCCESS: 1}, NO_CALLS)
 FAULTS = (
     Fault(
         "invalid-json",

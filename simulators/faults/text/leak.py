@@ -28,13 +28,10 @@ class Leak(FaultHooks):
         return with_text(reply, self.write(reply.calls)) if reply.calls else reply
 
 
-def leak_fault(  # noqa: PLR0913 -- an entry of the registry
-    name: str, row: str, symptom: str, parser: str, write: Writer, *, cuts_last: bool = False
-) -> Fault:
-    """A leak that the parser of that name can parse; it stops a last call that is not closed."""
+def leak_fault(name: str, row: str, symptom: str, parser: str, write: Writer) -> Fault:
+    """A leak that the parser of that name can parse."""
     fields: dict[str, JSON] = {"tool_call_format": SHAPES[parser], "parser": parser}
-    metrics: dict[Metric, float | None] = {Metric.PARSE_SUCCESS: 1, Metric.LEAK: 1}
-    effect = Effect(metrics | ({Metric.UNSAFE_BLOCKED: None} if cuts_last else {}), fields)
+    effect = Effect({Metric.PARSE_SUCCESS: 1, Metric.LEAK: 1}, fields)
     hooks = Leak(write)
     return Fault(name, row, symptom, lambda value: hooks, effect=effect)
 

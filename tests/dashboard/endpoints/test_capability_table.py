@@ -120,7 +120,7 @@ def measure(endpoint: Endpoint, **capabilities: Capability) -> Run:
     }
     profile = endpoint.profile
     Profile.objects.filter(pk=profile.pk).update(
-        capabilities=stored, probe_version="tool-probe-v2", verified_at=run.finished_at
+        capabilities=stored, probe_version="tool-probe-v1", verified_at=run.finished_at
     )
     return run
 

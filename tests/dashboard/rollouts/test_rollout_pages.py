@@ -129,7 +129,7 @@ def test_the_page_shows_everything_a_decision_needs(pending: RolloutRequest, bob
     assert_contains(page, "All conditions are met: it may be asked for.")
     assert_contains(page, f"/runs/{pending.evidence['runs'][-1]}/")
     assert_contains(page, bytes(pending.digest).hex()[:16])
-    assert_contains(page, "tool-probe-v2")
+    assert_contains(page, "tool-probe-v1")
     assert_contains(page, 'value="approve"')
 
 

@@ -28,7 +28,7 @@ from probes.target import Provider
 OPENAI = QuestionBuilder("m", DIALECTS[Provider.OPENAI], "openai")
 DEEPSEEK = QuestionBuilder("m", DIALECTS[Provider.DEEPSEEK], "openai")
 
-ScriptedAnswer: TypeAlias = "Reply | Refused | Answer"
+ScriptedAnswer: TypeAlias = "Reply | Refused"
 
 
 @dataclass
@@ -122,6 +122,4 @@ def refusal(kind: FindingKind, message: str = "No.") -> Refused:
 
 
 def _answer(scripted: ScriptedAnswer) -> Answer:
-    if isinstance(scripted, Answer):
-        return scripted
     return Answer(refusal=scripted) if isinstance(scripted, Refused) else Answer(scripted)

@@ -107,7 +107,7 @@ def test_a_second_call_that_is_dropped_costs_parallel_use_alone() -> None:
 
     expected = {**HEALTHY, "supports_parallel_tool_use": False}
     assert {name: report["capabilities"][name] for name in HEALTHY} == expected
-    assert failed(report) == {"parallel_mixed", "parallel_same", "streaming"}
+    assert failed(report) == {"parallel_mixed", "parallel_same"}
     assert rate(report, "parallel_downgrade") == 1
     assert rate(report, "stream_disagreement") == 0
 

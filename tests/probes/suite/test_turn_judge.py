@@ -86,12 +86,10 @@ def test_a_turn_without_a_readable_call_says_what_it_was(
     assert finding.kind is kind
     assert text in finding.message
     assert (turn.calls, turn.format) == ((), None)
-    blocked = [False for part in parts if isinstance(part, BrokenCall)]
     assert trials(turn) == {
         "parse_success": [False],
         "leak": [True],
         "reasoning_only": [parts != (thought(),)],
-        **({"unsafe_blocked": blocked} if blocked else {}),
     }
 
 
@@ -139,7 +137,6 @@ def test_a_call_that_cannot_be_read_is_a_leak_and_not_prose(part: Part, says: st
         "parse_success": [False],
         "leak": [False],
         "reasoning_only": [isinstance(part, Text)],
-        "unsafe_blocked": [False],
     }
 
 
@@ -185,50 +182,6 @@ def test_a_leaked_call_that_was_cut_off_is_no_trial_of_the_schema() -> None:
 
     assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
     assert "schema_failure" not in trials(turn)
-
-
-@pytest.mark.parametrize(
-    ("parts", "stop", "blocked"),
-    [
-        ((BrokenCall("{", "bad"),), Stop.TOOL_CALLS, [False]),
-        ((CALL, BrokenCall("{", "bad", id="c2")), Stop.TOOL_CALLS, [True, False]),
-        ((Text(HERMES[:40]),), Stop.LENGTH, [False]),
-        ((Text(HERMES + HERMES[:40]),), Stop.LENGTH, [True, False]),
-        ((Text(HERMES.replace('"arguments": {', '"arguments": {{{')),), Stop.END, [False]),
-        ((Text(UNFIT),), Stop.END, [False]),
-        ((Text(HERMES.replace("probe_echo", "rm")),), Stop.END, [False]),
-        ((Text("> " + HERMES.replace("\n", "\n> ")),), Stop.END, [False]),
-        ((Text(f"Sure!\n```\n{HERMES}\n```"),), Stop.END, [False]),
-        ((Text(f"{HERMES}\nI am waiting for its result."),), Stop.END, [False]),
-        ((thought(f"{HERMES}\nBut no, I should not."), Text("No.")), Stop.END, [False]),
-        ((Text(f"```\n{HERMES}\n```"), thought("Let me call it.")), Stop.END, [False]),
-    ],
-    ids=[
-        *("broken on the wire", "broken beside a good one", "cut", "cut behind a good one"),
-        *("unreadable", "invalid", "not offered", "quoted", "fenced", "followed by words"),
-        *("only considered", "fenced after reasoning"),
-    ],
-)
-def test_every_call_that_the_parser_or_the_validator_stops_is_blocked(
-    parts: tuple[Part, ...], stop: Stop, blocked: list[bool]
-) -> None:
-    """A call arrived and must not run; whether it breaks its schema is another metric."""
-    assert trials(judge(*parts, stop=stop))["unsafe_blocked"] == blocked
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        (Text("I would call it."),),
-        (Text("I would use probe_echo(message='x', tag='beta') here."),),
-        (thought('Maybe:\nprobe_echo(message="amber", tag="beta")'),),
-        (),
-    ],
-    ids=["prose", "a mention", "a plan in code", "nothing"],
-)
-def test_a_turn_that_shows_no_call_blocks_none(parts: tuple[Part, ...]) -> None:
-    """No call arrived, so there is no trial."""
-    assert "unsafe_blocked" not in trials(judge(*parts))
 
 
 def test_a_copy_in_the_text_beside_the_call_is_a_leak_and_parses() -> None:
