@@ -20,14 +20,13 @@ from benchmarks.simulators import Server
 from launcher.ports import free_port
 from probes.adapters import adapter_for
 from probes.adapters.base import Adapter
-from probes.dialects import DIALECTS
 from probes.errors import Refused
 from probes.exchange import read_reply
 from probes.measurement import MeasurementPlan, measure_endpoint
 from probes.outcomes import Attempt, Outcome
 from probes.recorded_exchange import RecordedExchange, from_evidence
 from probes.secret import Secret
-from probes.suite import PROBES
+from probes.suite import PROBES, Trial, is_streamed
 from probes.suite.base import Answer, Question, rng_for
 from probes.suite.question_builder import QuestionBuilder
 from probes.target import Provider, Target
@@ -176,7 +175,11 @@ def rounds(target: Target, attempt: Attempt) -> int:
     """
     adapter, probe = adapter_for(target.provider), PROBES[attempt.probe]
     builder = QuestionBuilder(
-        target.model, DIALECTS[target.provider], adapter.format, target.options
+        target.model,
+        target.resolve_dialect(),
+        adapter.format,
+        target.options,
+        stream=is_streamed(Trial(attempt.probe, attempt.trial), SEED),
     )
     script = probe.script(probe.draw(rng_for(SEED, probe.name, attempt.trial)), builder)
     remaining = deque(from_evidence(exchange) for exchange in attempt.evidence.exchanges)

@@ -48,7 +48,8 @@ def main() -> int:
     codes = []
     for template in options.template or ["own"]:
         with run_server(python, model, template, folder) as server:
-            codes += [probe_while_loading(server) == NO_VERDICT]
+            # A request that gets 503 is retried, and the model may be loaded by then.
+            codes += [probe_while_loading(server) in (GOOD, NO_VERDICT)]
             server.wait_for(200)
             codes += [probe_model(server, options.suite, options.deadline) == GOOD]
         _print_summary(server)

@@ -19,6 +19,7 @@ _SOURCES = (
     "dashboard/middleware.py",
     "dashboard/**/*.py",
     "health/**/*.py",
+    "probes/dialects/__init__.py",
     "probes/egress_rules.py",
     "probes/target.py",
 )

@@ -151,6 +151,19 @@ def _probe_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="K=V",
         help="a request field, its value as JSON or text; may be given several times",
     )
+    parser.add_argument(
+        "--dialect", default="", metavar="NAME", help="the dialect to speak (the provider's own)"
+    )
+    template = parser.add_mutually_exclusive_group()
+    template.add_argument(
+        "--chat-template",
+        type=Path,
+        metavar="FILE",
+        help="the model's chat template, for an engine that does not show it",
+    )
+    template.add_argument(
+        "--chat-template-hash", default="", metavar="SHA256", help="the hash of that file instead"
+    )
     parser.add_argument("--suite", choices=["light", "full"], default="full")
     parser.add_argument(
         "--samples", type=_number_up_to(1000), metavar="N", help="tries of every probe of the suite"
@@ -177,7 +190,9 @@ def _probe_arguments(parser: argparse.ArgumentParser) -> None:
         help="for the whole run (900)",
     )
     parser.add_argument(
-        "--plan", action="store_true", help="print requests and token ceiling, send nothing"
+        "--plan",
+        action="store_true",
+        help="print requests, expected tokens and token ceiling, send nothing",
     )
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="the profile as JSON (the default)")

@@ -9,12 +9,13 @@ their number. docs/detection.md explains the method.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import exp, inf, log, log1p
 
 from health.beta import log_beta, quantile
 
+# Of the published tables, and of `toolgauge detect`; health.watch_step counts those of a profile.
 METRICS = 7
 FALSE_ALARMS = 0.5  # per profile per year, over all its metrics
 WARN = 30.0
@@ -24,6 +25,8 @@ LOWEST_REFERENCE, LOWEST_ALTERNATIVE = 0.02, 0.01
 # The reference is this quantile of the baseline's posterior: the mean of a lucky baseline would
 # raise false alarms for ever.
 REFERENCE_QUANTILE = 0.10
+# The longest baseline, as a multiple of the usual one.
+LONGEST_BASELINE = 3
 
 
 class BaselineState(StrEnum):
@@ -53,6 +56,19 @@ class Lane:
     provisional: int  # trials of a provisional baseline
     frozen: int  # trials of a frozen baseline, which also needs
     runs: int  # this many runs
+    runs_per_year: float  # the cadence that these numbers are for
+    # Whether a rate below an absolute gate is an alarm here. In the other lane it turns the
+    # capability off.
+    alarms_at_gate: bool = False
+
+    def at_cadence(self, runs_per_year: float) -> Lane:
+        """The lane at another cadence: frequent runs need a longer baseline.
+
+        A profile whose baseline was lucky raises a false alarm every so many runs, so more runs
+        per year need a reference that is closer to the true rate.
+        """
+        factor = min(max(round(runs_per_year / self.runs_per_year), 1), LONGEST_BASELINE)
+        return replace(self, frozen=self.frozen * factor, runs=self.runs * factor)
 
 
 PROBE = Lane(
@@ -63,6 +79,7 @@ PROBE = Lane(
     provisional=30,
     frozen=200,
     runs=20,
+    runs_per_year=1460,
 )
 # A run is five minutes of live traffic; 576 of them are two days.
 LIVE = Lane(
@@ -73,6 +90,8 @@ LIVE = Lane(
     provisional=1000,
     frozen=4000,
     runs=576,
+    runs_per_year=105_120,
+    alarms_at_gate=True,
 )
 
 LogSums = tuple[float, ...]

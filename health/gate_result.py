@@ -10,6 +10,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from health.client_view import UNKNOWN_CLIENT, ClientReason, ClientView
 from health.detector import BaselineState
 from health.metric_names import metric_name
 from health.translation import say
@@ -52,6 +53,17 @@ class MetricName:
     def __str__(self) -> str:
         name = metric_name(self.metric)
         return say("{metric} of live traffic").format(metric=name) if self.is_live else name
+
+
+@dataclass(frozen=True, slots=True)
+class ClientReasons:
+    """Why an ordinary client fails, inside a sentence and in its language."""
+
+    reasons: Sequence[ClientReason]
+
+    @override
+    def __str__(self) -> str:
+        return "; ".join(str(reason) for reason in self.reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,3 +152,6 @@ class GateFacts:
     is_budget_spent: bool = False
     # None if it was not measured.
     tool_call_format: str | None = None
+    client_view: ClientView = UNKNOWN_CLIENT
+    # The time between runs.
+    interval: timedelta = timedelta(hours=6)

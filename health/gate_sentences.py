@@ -52,6 +52,18 @@ FORMAT = {
         "Nobody has measured yet whether tool calls work: a full run does it."
     ),
 }
+CLIENT = {
+    ConditionState.MET: mark("An ordinary SDK works with it, whole and streamed."),
+    ConditionState.NOT_MET: mark("An ordinary SDK does not work with it: {reasons}."),
+    ConditionState.NO_DATA: mark(
+        "It was not measured yet whether an ordinary SDK works with it: a full run does it."
+    ),
+}
+TEXT_CLIENT = mark(
+    "Calls arrive as text ({format}), which only clients that follow the policy read. Nothing else "
+    "would break an ordinary SDK."
+)
+SEVERAL_FORMATS = mark("Calls arrive in several formats, none of them in at least 80 % of turns.")
 FRESH = {
     ConditionState.MET: mark("It was measured not long ago."),
     ConditionState.NOT_MET: mark("What was measured is too old: a run makes it fresh."),

@@ -33,6 +33,8 @@ class Gate:
     # Trials of parse success.
     trials: int = 0
     rates: Mapping[Metric, float] = field(default_factory=dict)
+    # Whether an ordinary SDK must work with the endpoint, whole and streamed.
+    ordinary_client: bool = False
     # The baseline state that is required at least.
     baseline: BaselineState = BaselineState.PROVISIONAL
     open_incidents: int = 0
@@ -48,6 +50,7 @@ class Gate:
             "full_runs": self.full_runs,
             "trials": self.trials,
             "rates": {metric.value: rate for metric, rate in self.rates.items()},
+            "ordinary_client": self.ordinary_client,
             "baseline": self.baseline.value,
             "open_incidents": self.open_incidents,
             "age_hours": self.age / timedelta(hours=1),
@@ -76,7 +79,10 @@ DEFAULTS = Gates(
                     Metric.PARSE_SUCCESS: 0.80,
                     Metric.SCHEMA_FAILURE: 0.70,
                     Metric.CLOSURE_ERROR: 0.80,
+                    Metric.RESULT_USE: 0.70,
+                    Metric.VALUE_FIDELITY: 0.85,
                 },
+                ordinary_client=True,
             ),
             "write": Gate(
                 runs=20,
@@ -85,7 +91,10 @@ DEFAULTS = Gates(
                     Metric.PARSE_SUCCESS: 0.90,
                     Metric.SCHEMA_FAILURE: 0.85,
                     Metric.CLOSURE_ERROR: 0.90,
+                    Metric.RESULT_USE: 0.80,
+                    Metric.VALUE_FIDELITY: 0.90,
                 },
+                ordinary_client=True,
                 baseline=BaselineState.FROZEN,
                 age=timedelta(hours=24),
                 live_rates={Metric.PARSE_SUCCESS: 0.90, Metric.SCHEMA_FAILURE: 0.85},
@@ -98,7 +107,10 @@ DEFAULTS = Gates(
                     Metric.PARSE_SUCCESS: 0.95,
                     Metric.SCHEMA_FAILURE: 0.90,
                     Metric.CLOSURE_ERROR: 0.95,
+                    Metric.RESULT_USE: 0.90,
+                    Metric.VALUE_FIDELITY: 0.95,
                 },
+                ordinary_client=True,
                 baseline=BaselineState.FROZEN,
                 age=timedelta(hours=72),
                 live_rates={Metric.PARSE_SUCCESS: 0.95, Metric.SCHEMA_FAILURE: 0.90},
@@ -134,6 +146,8 @@ def _gate_from_json(body: Mapping[str, Any]) -> Gate:
         full_runs=body["full_runs"],
         trials=body["trials"],
         rates=_rates_from_json(body["rates"]),
+        # Versions that were stored before this condition existed do not have it.
+        ordinary_client=body.get("ordinary_client", False),
         baseline=BaselineState(body["baseline"]),
         open_incidents=body["open_incidents"],
         age=timedelta(hours=body["age_hours"]),
@@ -161,8 +175,9 @@ def _gate_errors(gate: Mapping[str, Any]) -> list[tuple[str, str]]:
         errors.append(("age_hours", message.format(most=LONGEST_AGE)))
     if "baseline" in gate and gate["baseline"] not in tuple(BaselineState):
         errors.append(("baseline", say("It must be none, provisional or frozen.")))
-    if "live_wanted" in gate and not isinstance(gate["live_wanted"], bool):
-        errors.append(("live_wanted", say("It must be yes or no.")))
+    for name in ("ordinary_client", "live_wanted"):
+        if name in gate and not isinstance(gate[name], bool):
+            errors.append((name, say("It must be yes or no.")))
     for name in ("rates", "live_rates"):
         errors += _rate_errors(name, gate.get(name, {}))
     return errors

@@ -11,8 +11,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from health import gate_sentences as sentences
+from health.capability import UNSETTLED
+from health.client_view import TEXT_FORMATS
 from health.detector import LIVE, PROBE, BaselineState, Lane
 from health.gate_result import (
+    ClientReasons,
     ConditionState,
     Evidence,
     GateCondition,
@@ -32,9 +35,11 @@ from health.gate_table import (
 )
 from health.rate_bounds import success_bounds, trials_to_settle
 from health.stages import next_stage
+from health.watch_step import YEAR
 from probes.outcomes import Metric
 
 _HOUR = timedelta(hours=1)
+_CLIENT_STATES = {"yes": ConditionState.MET, "no": ConditionState.NOT_MET}
 _BASELINE_ORDER = list(BaselineState)
 
 
@@ -54,6 +59,7 @@ class _GateConditions:
 
     def all(self) -> Iterator[GateCondition]:
         yield self._format_condition()
+        yield from self._client_conditions()
         yield self._freshness_condition()
         yield from self._run_conditions()
         yield from self._trial_conditions()
@@ -68,16 +74,31 @@ class _GateConditions:
 
     def _format_condition(self) -> GateCondition:
         call_format = self.facts.tool_call_format
-        state = (
-            ConditionState.MET if call_format and call_format != "none" else ConditionState.NOT_MET
-        )
+        works = call_format not in (None, "none", UNSETTLED)
+        state = ConditionState.MET if works else ConditionState.NOT_MET
         sentence = Sentence(sentences.FORMAT[state], {"format": call_format})
+        if call_format == UNSETTLED:
+            sentence = Sentence(sentences.SEVERAL_FORMATS)
         if call_format is None:
             state, sentence = (
                 ConditionState.NO_DATA,
                 Sentence(sentences.FORMAT[ConditionState.NO_DATA]),
             )
         return GateCondition("format", state, sentence, call_format, "measured", self._profile)
+
+    def _client_conditions(self) -> Iterator[GateCondition]:
+        """Whether an ordinary SDK works; one that reads calls out of the text is no such SDK."""
+        if not self.gate.ordinary_client:
+            return
+        is_text = self.facts.tool_call_format in TEXT_FORMATS
+        view = self.facts.client_view.without_format if is_text else self.facts.client_view
+        state = _CLIENT_STATES.get(view.works_with_sdk, ConditionState.NO_DATA)
+        reasons = ClientReasons(view.reasons)
+        text = sentences.TEXT_CLIENT if is_text and not view.reasons else sentences.CLIENT[state]
+        sentence = Sentence(text, {"reasons": reasons, "format": self.facts.tool_call_format})
+        yield GateCondition(
+            "ordinary_client", state, sentence, view.works_with_sdk, "yes", self._profile
+        )
 
     def _freshness_condition(self) -> GateCondition:
         state = ConditionState.NOT_MET if self.facts.is_stale else ConditionState.MET
@@ -125,7 +146,8 @@ class _GateConditions:
         text = sentences.BASELINE[
             baseline if state is ConditionState.MET else BaselineState.NONE, required
         ]
-        sentence = Sentence(text, {"runs": PROBE.runs, "trials": PROBE.frozen})
+        lane = PROBE.at_cadence(YEAR / self.facts.interval)
+        sentence = Sentence(text, {"runs": lane.runs, "trials": lane.frozen})
         yield GateCondition(
             "baseline", state, sentence, baseline.value, required.value, self._profile
         )

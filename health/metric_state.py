@@ -8,6 +8,7 @@ from math import inf
 from typing import Any
 
 from health import detector
+from health.change_point import RunCount
 from health.correlation import Spread
 from health.detector import QUIET, Baseline, Lane, LogSums
 from health.severity import Severity
@@ -30,7 +31,8 @@ class Alarm:
     relapses: int = 0
     # Log likelihood ratio of runs that look like the baseline; enough of it ends the alarm.
     proof: float = 0.0
-    # An alarm of the highest severity needs a release by a person, which is requested once.
+    # An alarm of the highest severity needs a release by a person. It is requested when the alarm
+    # has recovered, and withdrawn when later runs are bad.
     released: bool = False
     asked: bool = False
 
@@ -50,8 +52,8 @@ class MetricState:
     reference: float | None = None
     rho: float | None = None
     sums: LogSums = QUIET
-    # Successes and trials of the last runs.
-    recent: tuple[tuple[int, int], ...] = ()
+    # Successes and trials of the last runs; while an alarm is open, only of those since the change.
+    recent: tuple[RunCount, ...] = ()
     # Remaining confirmation runs while the sums warn; None while they do not.
     confirmations: int | None = None
     alarm: Alarm | None = None
@@ -72,7 +74,9 @@ class MetricState:
     def known(self, lane: Lane) -> detector.BaselineState:
         if self.reference is not None:
             return detector.BaselineState.FROZEN
-        return self.baseline.known(lane)
+        # The trials alone do not freeze a baseline: how many it takes depends on the cadence.
+        is_none = self.baseline.known(lane) is detector.BaselineState.NONE
+        return detector.BaselineState.NONE if is_none else detector.BaselineState.PROVISIONAL
 
     def as_json(self) -> dict[str, Any]:
         return {

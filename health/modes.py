@@ -67,12 +67,16 @@ _MODES_BY_SEVERITY: Mapping[Metric, tuple[tuple[Mode, ...], tuple[Mode, ...], tu
             Metric.PARALLEL_DOWNGRADE: ((Mode.NO_PARALLEL,), (), ()),
             Metric.UNSAFE_BLOCKED: ((Mode.STRONG_VALIDATION,), _READ_ONLY, _NONE),
             Metric.STREAM_DISAGREEMENT: ((Mode.NO_STREAMING_TOOLS,), (), ()),
+            # Results may be lost where the history is rewritten.
+            Metric.RESULT_USE: ((Mode.VERBATIM_HISTORY,), _READ_ONLY, _NONE),
+            Metric.VALUE_FIDELITY: ((Mode.STRONG_VALIDATION,), _READ_ONLY, _NONE),
         }
     )
 )
-# Metrics that are watched for degradation. The first seven share the budget of false alarms;
-# streams come on top, because streams are known to lose arguments.
+# Metrics that are watched for degradation. All but one share the budget of false alarms; streams
+# come on top, because streams are known to lose arguments.
 WATCHED = tuple(_MODES_BY_SEVERITY)
+BUDGETED = tuple(metric for metric in WATCHED if metric is not Metric.STREAM_DISAGREEMENT)
 
 
 def describe_mode(mode: Mode) -> str:
@@ -87,6 +91,7 @@ def fallback_modes(metric: Metric, severity: Severity) -> frozenset[Mode]:
 
 def below_gate_modes(metric: Metric) -> frozenset[Mode]:
     """The modes of an endpoint that has been below the absolute gate from the start."""
-    if metric is Metric.SCHEMA_FAILURE:
+    if metric in (Metric.SCHEMA_FAILURE, Metric.VALUE_FIDELITY):
+        # Calls arrive and can be read, so tools that only read do no harm.
         return fallback_modes(metric, Severity.S2)
     return frozenset({Mode.NO_TOOLS})

@@ -1,7 +1,7 @@
 """The policy for callers of an endpoint, resolved from capabilities, modes and stage.
 
-Pure: equal facts give equal policies. Unknown capabilities count as absent, and every further
-mode only tightens. docs/policy.md describes each field for callers.
+Pure: equal facts give equal policies. Unknown and unsettled capabilities count as absent, and every
+further mode only tightens. docs/policy.md describes each field for callers.
 """
 
 from __future__ import annotations
@@ -19,13 +19,16 @@ from health.policy_facts import ActiveMode, Candidate, PolicyFacts
 from health.risk import Risk
 from health.translation import mark
 from probes.adapters import FORMATS, adapter_for
-from probes.dialects import DIALECTS, override_dialect
+from probes.dialects import dialect_for, override_dialect
+from probes.errors import TargetError
 from probes.messages import JSON
 from probes.outcomes import Metric
 from probes.target import Provider
 
 # More calls than this in one turn are a fault of any endpoint.
 MAX_CALLS = 64
+# What every suite asks for; profiles of older ones do not have the largest number.
+MIN_PARALLEL = 2
 MAX_RETRIES = 2
 # Errors after which the same request may be sent again.
 RETRYABLE = ("network", "timeout", "429", "5xx")
@@ -56,22 +59,49 @@ _STAGE_REASONS = {
     "rolled_back": mark("The profile was rolled back: only tools that read are allowed."),
 }
 _NO_FORMAT = mark("No format of tool calls was measured that works.")
+# Per field whose trials contradict each other, what the policy does about it.
+_UNSETTLED = {
+    "tool_call_format": mark("Calls arrive in several formats, so no tools are offered."),
+    "supports_parallel_tool_use": mark(
+        "Parallel calls work only at times, so one call per turn is allowed."
+    ),
+    "supports_streaming_tool_use": mark(
+        "Streamed calls arrive only at times, so turns with tools are fetched whole."
+    ),
+    "schema_level": mark("Arguments fit their schema only at times, so schemas are simplified."),
+    "reasoning_replay": mark(
+        "It is not settled which reasoning must be sent back, so the history stays verbatim."
+    ),
+    "trimmed_history": mark("Trimmed histories are refused at times, so nothing is trimmed."),
+    "tool_choice": mark("Values of tool_choice that work only at times are left out."),
+}
 _UNMEASURED = mark("Nothing was measured yet.")
 _STALE = mark("What was measured is too old.")
 _OLD_KEY = mark(
     "What was measured is too old: the key has changed, and the profile of the new one was not "
     "promoted yet."
 )
+_NEW_TEMPLATE = mark(
+    "The vendor changed the chat template, and the profile of the new one was not promoted yet."
+)
+_DECLARED_TEMPLATE = mark(
+    "Another chat template was declared, and the profile of it was not promoted yet."
+)
+_NEW_ENGINE = mark("The vendor changed the engine, and no run has measured it yet.")
 _NO_BASELINE = mark("Too few trials were made to know what is normal.")
 _BELOW_GATE = {
     Metric.PARSE_SUCCESS: mark("Parse success never came up to the gate."),
     Metric.SCHEMA_FAILURE: mark("Schema failures never came up to the gate."),
     Metric.CLOSURE_ERROR: mark("Closure errors never came up to the gate."),
+    Metric.RESULT_USE: mark("Result use never came up to the gate."),
+    Metric.VALUE_FIDELITY: mark("Value fidelity never came up to the gate."),
 }
 _CANDIDATE_BELOW_GATE = {
     Metric.PARSE_SUCCESS: mark("Parse success of the new profile never came up to the gate."),
     Metric.SCHEMA_FAILURE: mark("Schema failures of the new profile never came up to the gate."),
     Metric.CLOSURE_ERROR: mark("Closure errors of the new profile never came up to the gate."),
+    Metric.RESULT_USE: mark("Result use of the new profile never came up to the gate."),
+    Metric.VALUE_FIDELITY: mark("Value fidelity of the new profile never came up to the gate."),
 }
 
 
@@ -99,6 +129,13 @@ def _default_modes(facts: PolicyFacts) -> list[tuple[frozenset[Mode], str]]:
         defaults.append((CONSERVATIVE | {Mode.NO_TOOLS}, _UNMEASURED))
     if facts.is_stale:
         defaults.append((CONSERVATIVE, _OLD_KEY if facts.candidate else _STALE))
+    if facts.candidate and facts.candidate.changed_by == "vendor":
+        defaults.append((CONSERVATIVE, _NEW_TEMPLATE))
+    elif facts.candidate and _target(facts.candidate) == _target(facts):
+        # Callers already talk to what was declared.
+        defaults.append((CONSERVATIVE, _DECLARED_TEMPLATE))
+    if facts.has_new_engine:
+        defaults.append((CONSERVATIVE, _NEW_ENGINE))
     if facts.baseline is BaselineState.NONE:
         defaults.append((CONSERVATIVE, _NO_BASELINE))
     for metric in sorted(facts.below_gate):
@@ -117,6 +154,7 @@ class _PolicyBuilder:
         facts, allowed = self.facts, self._allowed_risks()
         return {
             "endpoint": facts.endpoint,
+            "target": _target(facts),
             "profile": {
                 "provider": facts.provider,
                 "model": facts.model,
@@ -173,7 +211,15 @@ class _PolicyBuilder:
     def _parallel(self, *, tools: bool) -> dict[str, JSON]:
         can = self.facts.measured("supports_parallel_tool_use") is True
         allowed = tools and can and Mode.NO_PARALLEL not in self.active
-        return {"allowed": allowed, "max_calls_per_turn": MAX_CALLS if allowed else int(tools)}
+        return {
+            "allowed": allowed,
+            "max_calls_per_turn": self._most_calls() if allowed else int(tools),
+        }
+
+    def _most_calls(self) -> int:
+        """The largest number of calls that arrived right in one turn."""
+        most = self.facts.measured("parallel_calls")
+        return min(max(most, MIN_PARALLEL), MAX_CALLS) if isinstance(most, int) else MIN_PARALLEL
 
     def _streaming(self, *, tools: bool) -> dict[str, JSON]:
         can = self.facts.measured("supports_streaming_tool_use") is True
@@ -207,7 +253,7 @@ class _PolicyBuilder:
         measured = self.facts.measured("reasoning_replay")
         keep = Mode.VERBATIM_HISTORY in self.active
         return {
-            "rule": _replay_rule(self.facts.provider, measured),
+            "rule": _replay_rule(self.facts, measured),
             # The dialect's default may be wrong, so no further change is made on top of it.
             "verbatim": keep or measured is None,
             "trim": not keep and self.facts.measured("trimmed_history") == "taken",
@@ -244,8 +290,10 @@ class _PolicyBuilder:
     def _reasons(self, default: Sequence[tuple[frozenset[Mode], str]]) -> list[str]:
         stage = self.facts.stage
         reasons = [_STAGE_REASONS.get(stage, f"The stage {stage} allows no tools.")]
-        if self.facts.capabilities and self._format() == "none":
+        is_split = self.facts.is_unsettled("tool_call_format")
+        if self.facts.capabilities and self._format() == "none" and not is_split:
             reasons.append(_NO_FORMAT)
+        reasons += [text for name, text in _UNSETTLED.items() if self.facts.is_unsettled(name)]
         reasons += [reason for _, reason in default]
         for switch in _ordered(self.facts.all_automatic):
             reasons.append(
@@ -257,17 +305,34 @@ class _PolicyBuilder:
         return reasons
 
 
-def _replay_rule(provider: str, measured: JSON) -> str:
+def _replay_rule(facts: PolicyFacts, measured: JSON) -> str:
     """Which reasoning is replayed: the measured rule, else the dialect's default."""
-    dialect = DIALECTS.get(provider)  # type: ignore[call-overload]  # a provider is its name
-    if dialect is None:
+    try:
+        dialect = dialect_for(Provider(facts.provider), facts.dialect)
+    except (ValueError, TargetError):
         return "none"
     rule = measured if isinstance(measured, str) else None
     return override_dialect(dialect, {"reasoning_replay": rule}).replay.value
 
 
+def _target(facts: PolicyFacts | Candidate) -> dict[str, JSON]:
+    return {
+        "provider": facts.provider,
+        "model": facts.model,
+        "url": facts.endpoint_url,
+        "dialect": facts.dialect,
+    }
+
+
 def _candidate_json(candidate: Candidate | None) -> dict[str, JSON] | None:
-    return {"epoch": candidate.epoch, "stage": candidate.stage} if candidate else None
+    if candidate is None:
+        return None
+    return {
+        "epoch": candidate.epoch,
+        "stage": candidate.stage,
+        "target": _target(candidate),
+        "changed_by": candidate.changed_by,
+    }
 
 
 def _wire(provider: str) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from health.capability import UNKNOWN, UNSETTLED
 from health.detector import BaselineState
 from health.modes import Mode
 from health.risk import RiskRule
@@ -29,11 +30,17 @@ class ActiveMode:
 class Candidate:
     """The profile of the current key while an older profile is in force until promotion.
 
-    Requests already use the new key, so its incidents and gates tighten the policy too.
+    Requests may already use the new key, so its incidents and gates tighten the policy too.
+    `changed_by` is operator (an edit) or vendor (the endpoint shows another template).
     """
 
     epoch: int
     stage: str = "shadow"
+    provider: str = ""
+    model: str = ""
+    endpoint_url: str = ""
+    dialect: str = ""
+    changed_by: str = "operator"
     below_gate: Sequence[Metric] = ()
     automatic: Sequence[ActiveMode] = ()
 
@@ -47,11 +54,14 @@ class PolicyFacts:
     model: str
     endpoint_url: str
     chat_template_hash: str = ""
+    dialect: str = ""  # empty: the provider's own
     epoch: int = 1
     stage: str = "shadow"
     capabilities: Mapping[str, Any] = field(default_factory=dict)
     baseline: BaselineState = BaselineState.NONE
     is_stale: bool = False
+    # Another engine version was reported since the last verdict.
+    has_new_engine: bool = False
     below_gate: Sequence[Metric] = ()
     automatic: Sequence[ActiveMode] = ()
     manual: Sequence[ActiveMode] = ()
@@ -64,7 +74,14 @@ class PolicyFacts:
         return [*self.automatic, *(self.candidate.automatic if self.candidate else ())]
 
     def measured(self, name: str) -> JSON:
-        """The value of a capability; None if it is unknown or malformed."""
+        """The value of a capability; None if it is unknown, unsettled or malformed."""
         capability = self.capabilities.get(name)
         value: JSON = capability.get("value") if isinstance(capability, Mapping) else None
-        return None if value == "unknown" else value
+        return None if value in (UNKNOWN, UNSETTLED) else value
+
+    def is_unsettled(self, name: str) -> bool:
+        """Whether the trials of a capability contradict each other."""
+        capability = self.capabilities.get(name)
+        if not isinstance(capability, Mapping):
+            return False
+        return capability.get("unsettled") is True or capability.get("value") == UNSETTLED

@@ -19,7 +19,7 @@ class Direction(StrEnum):
 
 
 # Between the trials of one run, as measured by `python -m benchmarks.coverage`, rounded up.
-CORRELATION = 0.005
+CORRELATION = 0.01
 
 DIRECTIONS: Mapping[Metric, Direction] = MappingProxyType(
     {
@@ -34,6 +34,8 @@ DIRECTIONS: Mapping[Metric, Direction] = MappingProxyType(
         Metric.LEAK: Direction.LOW,
         Metric.REASONING_ONLY: Direction.LOW,
         Metric.STREAM_DISAGREEMENT: Direction.LOW,
+        Metric.RESULT_USE: Direction.HIGH,
+        Metric.VALUE_FIDELITY: Direction.HIGH,
     }
 )
 

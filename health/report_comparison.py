@@ -12,6 +12,8 @@ from probes.outcomes import Metric
 _RANKS: Mapping[str, tuple[object, ...]] = {
     "schema_level": ("strict_json_schema", "simple_object", "string_only", "none"),
     "error_repair": ("reliable", "limited", "none"),
+    "result_use": ("reliable", "limited", "none"),
+    "value_fidelity": ("reliable", "limited", "none"),
     "reasoning_replay": (
         "none",
         "tolerated",
@@ -20,6 +22,7 @@ _RANKS: Mapping[str, tuple[object, ...]] = {
         "rejected",
     ),
     "supports_parallel_tool_use": (True, False),
+    "parallel": ("any", "mixed", "none"),
     "supports_streaming_tool_use": (True, False),
 }
 _UNKNOWN = (None, "unknown")
@@ -47,8 +50,8 @@ def _capability_regressions(before: Mapping[str, Any], now: Mapping[str, Any]) -
 
 
 def _distance(form: object) -> int:
-    """0 for calls on the wire, 1 for calls in the text, 2 for none."""
-    return {"json_text": 1, "xml": 1, "none": 2}.get(str(form), 0)
+    """0 for calls on the wire, 1 for calls in the text or in several formats, 2 for none."""
+    return {"json_text": 1, "xml": 1, "unsettled": 1, "none": 2}.get(str(form), 0)
 
 
 def _metric_regressions(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

@@ -7,7 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from health.capabilities import Capability, derive_capabilities, settle_verdicts
+from health.capabilities import derive_capabilities, settle_verdicts
+from health.capability import Capability
+from health.client_view import ClientView, view_as_client
+from health.dialect_suggestion import DialectSuggestion, suggest_dialect
 from health.rates import Rate, metric_rate
 from probes.adapters import adapter_for
 from probes.messages import JSON
@@ -27,7 +30,7 @@ class Report:
 
     @property
     def capabilities(self) -> dict[str, Capability]:
-        return derive_capabilities(self.attempts, adapter_for(Provider(self.key.provider)).format)
+        return derive_capabilities(self.attempts, self._wire)
 
     @property
     def metrics(self) -> dict[Metric, Rate]:
@@ -36,8 +39,26 @@ class Report:
             settle_verdicts(self.attempts, parser if isinstance(parser, str) else None)
         )
 
+    @property
+    def client_view(self) -> ClientView:
+        values = {name: capability.value for name, capability in self.capabilities.items()}
+        return view_as_client(values, self._wire)
+
+    @property
+    def _wire(self) -> str:
+        return adapter_for(Provider(self.key.provider)).format
+
+    @property
+    def dialect_suggestion(self) -> DialectSuggestion | None:
+        return suggest_dialect(
+            self.key.provider,
+            str(self.fingerprint.get("dialect", "")),
+            findings={finding.kind for each in self.attempts for finding in each.findings},
+            capabilities={name: field.as_json() for name, field in self.capabilities.items()},
+        )
+
     def as_json(self) -> dict[str, JSON]:
-        capabilities = self.capabilities
+        capabilities, suggestion = self.capabilities, self.dialect_suggestion
         return {
             "key": self.key.as_json(),
             "fingerprint": dict(self.fingerprint),
@@ -45,6 +66,8 @@ class Report:
             "verified_at": self.verified_at.isoformat(),
             "capabilities": {name: capability.value for name, capability in capabilities.items()},
             "confidence": {name: capability.as_json() for name, capability in capabilities.items()},
+            "client_view": self.client_view.as_json(),
+            "dialect_suggestion": suggestion.as_json() if suggestion else None,
             "metrics": {str(metric): rate_json(rate) for metric, rate in self.metrics.items()},
             "results": [attempt_json(attempt) for attempt in self.attempts],
             "usage": usage_json(self.attempts),
@@ -83,6 +106,14 @@ def attempt_json(attempt: Attempt) -> dict[str, JSON]:
     }
 
 
+def count_retries(attempts: Iterable[Attempt]) -> Counter[str]:
+    """How many answers of each status were retried."""
+    total: Counter[str] = Counter()
+    for attempt in attempts:
+        total.update(attempt.retried)
+    return total
+
+
 def usage_json(attempts: Sequence[Attempt]) -> dict[str, JSON]:
     """Requests, tokens and latency of a whole run; null where no answer reported its tokens."""
 
@@ -94,6 +125,7 @@ def usage_json(attempts: Sequence[Attempt]) -> dict[str, JSON]:
     return {
         "attempts": len(attempts),
         "requests": sum(attempt.evidence.requests for attempt in attempts),
+        "retried": dict(count_retries(attempts)),
         "input_tokens": total([attempt.usage.input_tokens for attempt in attempts]),
         "output_tokens": total([attempt.usage.output_tokens for attempt in attempts]),
         "reasoning_tokens": total([attempt.usage.reasoning_tokens for attempt in attempts]),

@@ -1,4 +1,4 @@
-"""The severity of a degradation, from the last runs."""
+"""The severity of a degradation, from the last runs since it began."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from enum import IntEnum
 from types import MappingProxyType
 
 from health.beta import quantile
+from health.change_point import RunCount, mean_rate
 from health.translation import mark, say
 from probes.outcomes import Metric
 
@@ -38,14 +39,19 @@ GATES: Mapping[Metric, float] = MappingProxyType(
         Metric.PARSE_SUCCESS: 0.80,
         Metric.SCHEMA_FAILURE: 0.70,
         Metric.CLOSURE_ERROR: 0.90,
+        # An agent acts on results: one that ignores every fifth repeats calls and makes up facts.
+        Metric.RESULT_USE: 0.80,
+        # Higher than that of schemas, because no validator stops a damaged value: a proxy that
+        # damages every longer text still leaves three values in four as they were asked for.
+        Metric.VALUE_FIDELITY: 0.85,
     }
 )
 
 
-def estimate_rate(runs: Sequence[tuple[int, int]]) -> float:
-    """The posterior mean of the success rate of some (successes, trials) runs."""
-    successes, trials = sum(good for good, _ in runs), sum(trials for _, trials in runs)
-    return (successes + 0.5) / (trials + 1)
+def estimate_rate(runs: Sequence[RunCount]) -> float:
+    """The posterior mean of the success rate of some runs, each with the same weight."""
+    trials = sum(trials for _, trials in runs)
+    return (mean_rate(runs) * trials + 0.5) / (trials + 1)
 
 
 def judge_severity(metric: Metric, rate: float, reference: float) -> Severity:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from health.detector import BaselineState
 from health.rates import Rate
 from health.severity import Severity
+from probes.findings import FindingKind
 
 HEALTHY_FROM = 0.9
 FAILING_BELOW = 0.5
@@ -18,6 +19,8 @@ class Status(StrEnum):
     """Worst first: the order of lists."""
 
     FAILING = "failing"
+    UNREACHABLE = "unreachable"
+    REFUSED = "refused"
     DEGRADED = "degraded"
     NO_VERDICT = "no verdict"
     STALE = "stale"
@@ -36,11 +39,31 @@ class StatusFacts:
     last_ended_at: datetime | None = None
     # The parse_success of that run; None if it has no verdict.
     rate: Rate | None = None
+    # The kind of finding that left that run without a verdict.
+    void_kind: str = ""
     baseline: BaselineState = BaselineState.NONE
     # The highest severity of its open incidents.
     worst: Severity | None = None
     # It never met the absolute gate, which is no incident.
     below_gate: bool = False
+
+
+# What a run without any answer says about its endpoint. Other kinds, such as a rate limit or a
+# fault of our own, say nothing.
+_VOID_STATUSES = {
+    FindingKind.UNREACHABLE.value: Status.UNREACHABLE,
+    FindingKind.TIMED_OUT.value: Status.UNREACHABLE,
+    FindingKind.BROKEN_OFF.value: Status.UNREACHABLE,
+    FindingKind.OVERLOADED.value: Status.UNREACHABLE,
+    FindingKind.AUTH_REJECTED.value: Status.REFUSED,
+    FindingKind.NOT_FOUND.value: Status.REFUSED,
+    FindingKind.REDIRECTED.value: Status.REFUSED,
+    FindingKind.NOT_JSON.value: Status.REFUSED,
+    FindingKind.PROVIDER_ERROR.value: Status.REFUSED,
+    FindingKind.PARAM_UNKNOWN.value: Status.REFUSED,
+    FindingKind.ROLE_REFUSED.value: Status.REFUSED,
+    FindingKind.THINKING_MODE_REFUSED.value: Status.REFUSED,
+}
 
 
 def endpoint_status(facts: StatusFacts, now: datetime) -> Status:
@@ -57,7 +80,7 @@ def endpoint_status(facts: StatusFacts, now: datetime) -> Status:
     if now - facts.last_ended_at > 2 * facts.ttl:
         return Status.STALE
     if facts.rate is None:
-        return Status.NO_VERDICT
+        return _VOID_STATUSES.get(facts.void_kind, Status.NO_VERDICT)
     # One bad run is no degradation: the watch decides when there are too many.
     return rate_status(facts.rate) if facts.baseline is BaselineState.NONE else Status.HEALTHY
 

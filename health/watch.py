@@ -22,6 +22,7 @@ from health.watch_step import (
     MetricStep,
     WatchChange,
     WatchedRun,
+    watch_threshold,
 )
 from probes.outcomes import Metric
 
@@ -120,7 +121,7 @@ def _escalate_pairs(
     gauges: dict[Metric, MetricState],
 ) -> tuple[dict[Metric, MetricState], list[WatchChange]]:
     """Raise S2 alarms to S3 where two metrics are in alarm at once."""
-    # Blocked calls are calls that failed their schema: one fault, not two.
+    # Blocked calls are calls that could not be parsed or failed their schema: one fault, not two.
     bad = {
         metric: gauge.alarm
         for metric, gauge in gauges.items()
@@ -161,4 +162,5 @@ __all__ = [
     "follow_run",
     "release_alarm",
     "watch_from_json",
+    "watch_threshold",
 ]

@@ -10,11 +10,12 @@ from math import inf, log
 from typing import Any
 
 from health import detector
+from health.change_point import RunCount, mean_rate, runs_since_change
 from health.correlation import Spread, raise_correlation
 from health.detector import QUIET, BaselineState, Lane, Verdict
 from health.metric_state import RELAPSE_WITHIN, Alarm, MetricState
-from health.modes import fallback_modes
-from health.severity import SEVERITY_RUNS, Severity, estimate_rate, judge_severity
+from health.modes import BUDGETED, fallback_modes
+from health.severity import GATES, SEVERITY_RUNS, Severity, estimate_rate, judge_severity
 from probes.outcomes import Metric
 
 CONFIRMATIONS = 4
@@ -25,9 +26,14 @@ MIN_REFUSALS = 2
 # The reference of an endpoint without a baseline that never refused before.
 DEFAULT_REFERENCE = 0.95
 YEAR = timedelta(days=365)
+# The most runs among which the beginning of a degradation is looked for.
+RECENT_RUNS = 40
 # The proof of recovery that ends an alarm, and its cap: weeks of good runs, while an alarm dwells
 # or awaits release, must not outweigh new failures.
 RECOVERY_PROOF = log(detector.RECOVERY_ODDS)
+# An alarm that was found recovered is not any more once less than this is left of the proof, or
+# once a single run is this far below the reference.
+LOST_PROOF, LOST_DROP = RECOVERY_PROOF / 2, 0.20
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,12 @@ class WatchedRun:
 
     @property
     def log_threshold(self) -> float:
-        return detector.alarm_threshold(YEAR / self.interval)
+        return watch_threshold(self.interval)
+
+
+def watch_threshold(interval: timedelta) -> float:
+    """The log threshold of an alarm for runs at this interval, for all metrics of a profile."""
+    return detector.alarm_threshold(YEAR / interval, metrics=len(BUDGETED))
 
 
 class ChangeKind(StrEnum):
@@ -66,6 +77,7 @@ class ChangeKind(StrEnum):
     ESCALATED = "escalated"
     EASED = "eased"
     RELEASE_WANTED = "release_wanted"
+    RELEASE_WITHDRAWN = "release_withdrawn"
     RECOVERED = "recovered"
     SUPERSEDED = "superseded"
     CORRELATED = "correlated"
@@ -96,7 +108,7 @@ class MetricStep:
         return self.count.trials - self.count.failures
 
     def follow(self, gauge: MetricState) -> tuple[MetricState, list[WatchChange]]:
-        recent = (*gauge.recent, (self.successes, self.count.trials))[-SEVERITY_RUNS:]
+        recent = (*gauge.recent, (self.successes, self.count.trials))[-RECENT_RUNS:]
         gauge = replace(gauge, recent=recent)
         if gauge.alarm:
             return self._update_alarm(gauge, gauge.alarm)
@@ -107,7 +119,7 @@ class MetricStep:
                 gauge = replace(gauge, refused_from_start=True)
             else:
                 return self._open_alarm(
-                    gauge, gauge.current_reference(self.lane) or DEFAULT_REFERENCE, refused=True
+                    gauge, self._reference(gauge) or DEFAULT_REFERENCE, refused=True
                 )
         gauge, changes = self._update_sums(gauge)
         if gauge.alarm:
@@ -115,21 +127,35 @@ class MetricStep:
         gauge, learned = self._learn(gauge)
         return gauge, changes + learned
 
-    def _severity(self, runs: tuple[tuple[int, int], ...], reference: float) -> Severity:
+    def _severity(self, gauge: MetricState, reference: float) -> Severity:
+        """The severity by the last runs; those of a gauge in alarm are all since the change."""
         limit = self.run.max_severity.get(self.metric, Severity.S3)
-        return min(judge_severity(self.metric, estimate_rate(runs), reference), limit)
+        rate = estimate_rate(gauge.recent[-SEVERITY_RUNS:])
+        return min(judge_severity(self.metric, rate, reference), limit)
 
     def _never_worked(self, gauge: MetricState) -> bool:
         """Whether its rate was always near zero: the raised reference would alarm for ever."""
-        reference = gauge.current_reference(self.lane)
+        reference = self._reference(gauge)
         return reference is not None and reference <= detector.LOWEST_REFERENCE
+
+    def _reference(self, gauge: MetricState) -> float | None:
+        """The rate that this run is compared with; None without a baseline and without a limit."""
+        limit = self._limit(gauge)
+        return gauge.current_reference(self.lane) if limit is None else limit
+
+    def _limit(self, gauge: MetricState) -> float | None:
+        """The absolute gate, where it alarms and the baseline is lower or not known yet."""
+        gate = GATES.get(self.metric) if self.lane.alarms_at_gate else None
+        if gate is None or (gauge.current_reference(self.lane) or 0.0) >= gate:
+            return None
+        return gate
 
     def _is_refused(self) -> bool:
         refused = self.count.refused
         return refused >= MIN_REFUSALS and refused * 2 >= self.count.trials
 
     def _update_sums(self, gauge: MetricState) -> tuple[MetricState, list[WatchChange]]:
-        reference = gauge.current_reference(self.lane)
+        reference = self._reference(gauge)
         if reference is None:
             return gauge, []
         ratios = detector.log_ratios(
@@ -163,8 +189,8 @@ class MetricStep:
     def _open_alarm(
         self, gauge: MetricState, reference: float, *, refused: bool = False
     ) -> tuple[MetricState, list[WatchChange]]:
-        runs = gauge.recent[-1:] if refused else gauge.recent
-        severity = self._severity(runs, reference)
+        gauge = replace(gauge, recent=self._runs_since_change(gauge, reference, refused=refused))
+        severity = self._severity(gauge, reference)
         is_relapse = (
             gauge.recovered_at is not None and self.run.at - gauge.recovered_at <= RELAPSE_WITHIN
         )
@@ -176,6 +202,13 @@ class MetricStep:
         opened = replace(gauge, alarm=alarm, relapses=relapses, sums=QUIET, confirmations=None)
         return opened, [change]
 
+    def _runs_since_change(
+        self, gauge: MetricState, reference: float, *, refused: bool
+    ) -> tuple[RunCount, ...]:
+        if refused:
+            return gauge.recent[-1:]
+        return runs_since_change(gauge.recent, reference, self.lane, rho=gauge.rho)
+
     def _update_alarm(
         self, gauge: MetricState, alarm: Alarm
     ) -> tuple[MetricState, list[WatchChange]]:
@@ -185,13 +218,26 @@ class MetricStep:
         alarm = replace(alarm, proof=min(max(0.0, alarm.proof + ratio), RECOVERY_PROOF))
         if alarm.proof >= RECOVERY_PROOF and self.run.at - alarm.at >= alarm.dwell:
             return self._step_down(gauge, alarm)
-        severity = self._severity(gauge.recent, alarm.reference)
+        if alarm.asked and alarm.severity is Severity.S3 and self._is_recovery_lost(alarm):
+            return self._withdraw_release(gauge, alarm)
+        severity = self._severity(gauge, alarm.reference)
         if severity <= alarm.severity:
             return replace(gauge, alarm=alarm), []
         # The release, or its request, applied to the milder alarm.
         worse = replace(alarm, severity=severity, released=False, asked=False)
         change = self._change(ChangeKind.ESCALATED, gauge, alarm.reference, severity)
         return replace(gauge, alarm=worse), [change]
+
+    def _is_recovery_lost(self, alarm: Alarm) -> bool:
+        rate = self.successes / self.count.trials
+        return alarm.proof < LOST_PROOF or alarm.reference - rate >= LOST_DROP
+
+    def _withdraw_release(
+        self, gauge: MetricState, alarm: Alarm
+    ) -> tuple[MetricState, list[WatchChange]]:
+        """Take back the request for release, and a release that followed it: both are outdated."""
+        change = self._change(ChangeKind.RELEASE_WITHDRAWN, gauge, alarm.reference, alarm.severity)
+        return replace(gauge, alarm=replace(alarm, asked=False, released=False)), [change]
 
     def _step_down(self, gauge: MetricState, alarm: Alarm) -> tuple[MetricState, list[WatchChange]]:
         lower = _next_milder(self.metric, alarm.severity)
@@ -218,11 +264,15 @@ class MetricStep:
             return gauge, []
         baseline = gauge.baseline.plus(self.successes, self.count.trials)
         gauge = replace(gauge, baseline=baseline, absorbed_at=self.run.at)
-        if baseline.known(self.lane) is not BaselineState.FROZEN:
+        if baseline.known(self._lane_at_cadence) is not BaselineState.FROZEN:
             return gauge, []
         reference = baseline.reference(self.lane, rho=gauge.rho)
         frozen = replace(gauge, reference=reference)
         return frozen, [self._change(ChangeKind.FROZEN, frozen, reference)]
+
+    @property
+    def _lane_at_cadence(self) -> Lane:
+        return self.lane.at_cadence(YEAR / self.run.interval)
 
     def _update_correlation(self, gauge: MetricState) -> tuple[MetricState, list[WatchChange]]:
         spread = gauge.spread.plus(self.successes, self.count.trials, self.run.at)
@@ -248,17 +298,22 @@ class MetricStep:
         refused: bool = False,
     ) -> WatchChange:
         log_m = detector.log_mean(gauge.sums)
+        # An alarm opens with all runs since the change; later changes are judged by the last ones.
+        runs = gauge.recent if kind is ChangeKind.OPENED else gauge.recent[-SEVERITY_RUNS:]
         figures = {
             "trials": self.count.trials,
             "failures": self.count.failures,
             "log_m": None if log_m == -inf else log_m,
             "log_a": self.run.log_threshold,
             "reference": reference,
-            "estimate": estimate_rate(gauge.recent) if gauge.recent else None,
+            "estimate": estimate_rate(gauge.recent[-SEVERITY_RUNS:]),
+            "rate": mean_rate(runs),
+            "latest": [sum(good for good, _ in runs), sum(n for _, n in runs), len(runs)],
             "baseline": [gauge.baseline.successes, gauge.baseline.trials, gauge.baseline.runs],
             "known": gauge.known(self.lane).value,
             "rho": self.lane.rho if gauge.rho is None else gauge.rho,
             "refused": refused,
+            "limit": self._limit(gauge),
         }
         return WatchChange(kind, self.metric, severity, figures)
 

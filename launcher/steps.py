@@ -58,7 +58,7 @@ class Steps:
     def wait_for_background(self) -> None:
         for name, step in self._background.items():
             code = self._wait(step.child)
-            self._seconds[name] = time.monotonic() - step.started
+            self._record_ended()
             step.output.seek(0)
             print_line(f"\n=== {name}\n{step.output.read().decode(errors='replace').rstrip()}")
             if code != 0:
@@ -81,8 +81,15 @@ class Steps:
             try:
                 return child.wait(timeout=0.1)
             except subprocess.TimeoutExpired:
+                self._record_ended()
                 if self.stop.is_requested():
                     return self._end(child)
+
+    def _record_ended(self) -> None:
+        """Record how long a background step took, even while we wait for another one."""
+        for name, step in self._background.items():
+            if name not in self._seconds and step.child.poll() is not None:
+                self._seconds[name] = time.monotonic() - step.started
 
     def _end(self, child: subprocess.Popen[bytes]) -> int:
         child.send_signal(signal.SIGINT)

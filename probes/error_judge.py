@@ -12,12 +12,14 @@ from probes.errors import (
     RateLimited,
     Redirected,
     Refused,
+    StreamBroken,
     TargetError,
     TimedOut,
     TooLarge,
     TransportError,
     WireError,
 )
+from probes.messages import JSON
 from probes.outcomes import Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite.base import Judgement
 
@@ -31,6 +33,7 @@ ERROR_KINDS: tuple[tuple[type[ProbesError], FindingKind], ...] = (
     (AuthRejected, FindingKind.AUTH_REJECTED),
     (NotFound, FindingKind.NOT_FOUND),
     (RateLimited, FindingKind.RATE_LIMITED),
+    (StreamBroken, FindingKind.BROKEN_OFF),
     (Overloaded, FindingKind.OVERLOADED),
     (Redirected, FindingKind.REDIRECTED),
     (NotJSON, FindingKind.NOT_JSON),
@@ -56,7 +59,10 @@ def judge_error(error: ProbesError, refusal_metrics: tuple[Metric, ...]) -> Judg
     at = error.at if isinstance(error, WireError) else ""
     finding = Finding(_kind(error), error.message, at)
     if not _is_failure(error):
-        return Judgement(Outcome.VOID, (finding,), reached=isinstance(error, Refused))
+        # No verdict on the model, and a fact about its streams.
+        is_broken = isinstance(error, StreamBroken)
+        facts: dict[str, JSON] = {"turns": {"streamed": ["broken_off"]}} if is_broken else {}
+        return Judgement(Outcome.VOID, (finding,), facts=facts)
     return Judgement(
         Outcome.FAIL, (finding,), tuple(Verdict(metric, good=False) for metric in refusal_metrics)
     )

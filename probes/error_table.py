@@ -32,6 +32,7 @@ class ErrorClass(StrEnum):
     NO_TOOLS = "no_tools"
     SERVER_PARSE = "server_parse"
     PARAM_UNKNOWN = "param_unknown"
+    NOT_FOUND = "not_found"
     TRANSIENT = "transient"
 
 
@@ -57,6 +58,7 @@ class Action(StrEnum):
     TEXT_TOOLS = "text_tools"  # calls as JSON text, or none at all
     PARSE_RAW = "parse_raw"  # the call is in the error text; retry unstreamed
     DROP_PARAMETER = "drop_parameter"
+    CORRECT_MODEL = "correct_model"  # by a person
     RETRY_LATER = "retry_later"
 
 
@@ -169,11 +171,17 @@ ERROR_PATTERNS = (
         (
             ("does not support this tool_choice",),
             ("tool choice must be auto",),
+            ("tool_choice", "must be auto"),
+            ("tool_choice", "only support"),
+            ("only", "auto", "supported", "tool_choice"),
+            ("only supports tool_choice",),
             ("incompatible with thinking enabled",),
             ("thinking may not be enabled when tool_choice forces",),
             ("type tool and any are not supported",),
             ("does not support being set to required or object in thinking mode",),
             ("tool_choice forces tool use is not compatible",),
+            ("forced function call", "not supported"),
+            ("forced tool", "not supported"),
         ),
     ),
     ErrorPattern(
@@ -198,10 +206,27 @@ ERROR_PATTERNS = (
             ("unknown variant", "expected function"),
         ),
     ),
+    # A switch for tools that is refused is no refusal of tools.
+    ErrorPattern(
+        ErrorClass.PARAM_UNKNOWN,
+        (
+            ("parallel tool", "not supported"),
+            ("parallel function", "not supported"),
+            ("parallel_tool_calls", "not supported"),
+            ("does not support parallel",),
+        ),
+    ),
     ErrorPattern(
         ErrorClass.NO_TOOLS,
         (
             ("does not support tools",),
+            ("does not support function calling",),
+            ("does not support tool calling",),
+            ("does not support tool use",),
+            ("function calling is not supported",),
+            ("tool calling is not supported",),
+            ("tool use is not supported",),
+            ("tools are not supported",),
             ("tool choice requires --enable-auto-tool-choice",),
             ("no endpoints found that support tool use",),
         ),
@@ -222,6 +247,123 @@ ERROR_PATTERNS = (
             ("extra inputs are not permitted",),
         ),
         codes=("1210", "unknown_parameter"),
+    ),
+    # Compatible servers say the same in words of their own; only what no pattern above matches
+    # comes to these wider ones.
+    ErrorPattern(
+        ErrorClass.FORCED_CHOICE,
+        (
+            ("tool_choice", "not supported"),
+            ("tool_choice", "unsupported"),
+            ("tool_choice", "not available"),
+            ("tool_choice", "not allowed"),
+            ("tool_choice", "must be one of"),
+            ("unsupported", "tool_choice"),
+            ("invalid", "tool_choice"),
+            ("only tool_choice",),
+            ("does not support forc",),
+            ("doesnt support forc",),
+        ),
+    ),
+    ErrorPattern(
+        ErrorClass.REPLAY_MISSING,
+        (
+            ("reasoning_content is required",),
+            ("must include reasoning_content",),
+            ("missing reasoning_content",),
+            ("reasoning must be included",),
+        ),
+    ),
+    ErrorPattern(
+        ErrorClass.CLOSURE_MISSING,
+        (
+            ("tool call", "has no result"),
+            ("must be followed by a tool result",),
+            ("must be followed by a tool message",),
+            ("missing tool response",),
+            ("missing tool result",),
+        ),
+    ),
+    ErrorPattern(
+        ErrorClass.CLOSURE_DUPLICATE,
+        (
+            ("duplicate tool_call_id",),
+            ("duplicate tool call id",),
+            ("duplicate tool result",),
+        ),
+    ),
+    ErrorPattern(
+        ErrorClass.ID_FORMAT,
+        (
+            ("invalid tool_call_id format",),
+            ("invalid tool call id",),
+        ),
+    ),
+    ErrorPattern(
+        ErrorClass.CLOSURE_ORPHAN,
+        (
+            ("tool message without",),
+            ("tool result without",),
+            ("unknown tool_call_id",),
+            ("no matching tool call",),
+            ("no corresponding tool call",),
+        ),
+    ),
+    ErrorPattern(
+        ErrorClass.ROLE_REFUSED,
+        (
+            ("role developer", "not supported"),
+            ("unsupported role",),
+            ("invalid role",),
+            ("unknown role",),
+        ),
+    ),
+    ErrorPattern(
+        ErrorClass.SCHEMA_REFUSED,
+        (
+            ("strict schema", "not supported"),
+            ("strict mode", "not supported"),
+            ("invalid tool schema",),
+            ("invalid json schema",),
+        ),
+    ),
+    ErrorPattern(
+        ErrorClass.NO_TOOLS,
+        (
+            ("doesnt support tool",),
+            ("doesnt support function call",),
+            ("tools is not supported",),
+            ("function calling is not enabled",),
+            ("tool calling is not enabled",),
+            ("tool use is not enabled",),
+            ("tool calling unsupported",),
+            ("function calling unsupported",),
+            ("does not have tool capabilit",),
+        ),
+    ),
+    ErrorPattern(
+        ErrorClass.PARAM_UNKNOWN,
+        (
+            ("unknown field",),
+            ("unrecognized field",),
+            ("unexpected field",),
+            ("unexpected keyword argument",),
+            ("property", "is unsupported"),
+        ),
+    ),
+    ErrorPattern(
+        ErrorClass.NOT_FOUND,
+        (
+            ("model", "does not exist"),
+            ("is not a valid model",),
+            ("invalid model name",),
+            ("model not found",),
+            ("model", "was not found"),
+            ("unknown model",),
+            ("model_not_found",),
+            ("模型不存在",),
+        ),
+        codes=("model_not_found", "1211"),
     ),
     ErrorPattern(
         ErrorClass.TRANSIENT,
@@ -250,5 +392,6 @@ ACTIONS = {
     ErrorClass.NO_TOOLS: Action.TEXT_TOOLS,
     ErrorClass.SERVER_PARSE: Action.PARSE_RAW,
     ErrorClass.PARAM_UNKNOWN: Action.DROP_PARAMETER,
+    ErrorClass.NOT_FOUND: Action.CORRECT_MODEL,
     ErrorClass.TRANSIENT: Action.RETRY_LATER,
 }

@@ -11,6 +11,7 @@ ProbesError                 retryable = False, .received (what had arrived, if a
 │   ├── NotFound            404, wrong model or path
 │   ├── RateLimited         429, retryable = True, .retry_after
 │   ├── Overloaded          5xx, retryable = True
+│   │   └── StreamBroken    200, and the stream has no proper end
 │   ├── Redirected          3xx, never followed
 │   ├── NotJSON             200 with a web page, nothing, or noise
 │   └── Refused             the request itself was refused: .kind says for what
@@ -151,6 +152,10 @@ class Overloaded(ProviderError):
     """The endpoint failed on its own side and may recover."""
 
     retryable = True
+
+
+class StreamBroken(Overloaded):
+    """A stream that broke off, or that carried an error in place of the rest."""
 
 
 class Redirected(ProviderError):

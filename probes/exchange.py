@@ -4,20 +4,49 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from probes.adapters.base import Adapter
 from probes.adapters.request_url import request_url
-from probes.errors import Overloaded, ProbesError, Refused
+from probes.errors import (
+    ProbesError,
+    ProviderError,
+    Refused,
+    StreamBroken,
+    TransportError,
+    WireError,
+)
 from probes.events import ReplyEnded
 from probes.exchange_evidence import Exchange
 from probes.http_messages import WireRequest, WireResponse
 from probes.http_reply import read_http_reply
-from probes.messages import Breakage, Reply, Stop
-from probes.pacing import Pacer
+from probes.messages import JSON, NOT_STREAMED, Breakage, Deviation, Reply, Stop
+from probes.output_limit import OutputLimit, learn_limit, sent_limit
+from probes.pacing import Pacer, may_pass
 from probes.suite.base import Answer, Question
 from probes.target import Target
 from probes.transport import Transport
+
+
+@dataclass
+class Learnt:
+    """What refusals have taught about the endpoint's requests, for the rest of the run.
+
+    Which reasoning it takes back is learnt by the scripts: `ReplayLessons`.
+    """
+
+    output_limit: OutputLimit = field(default_factory=OutputLimit)
+
+    def takes_lesson(
+        self, body: Mapping[str, JSON], sent: Mapping[str, JSON], refusal: Refused
+    ) -> bool:
+        """Whether the request can now be written in another way."""
+        if self.output_limit.apply(body) == sent:
+            # Without our own words, which name the status.
+            vendors_words = refusal.message.partition(f"({refusal.status}): ")[2]
+            self.output_limit = learn_limit(self.output_limit, sent, vendors_words)
+        return self.output_limit.apply(body) != sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,41 +57,57 @@ class EndpointClient:
     adapter: Adapter
     transport: Transport
     pacer: Pacer
+    learnt: Learnt = field(default_factory=Learnt)
 
-    async def ask(self, question: Question) -> tuple[Exchange, Answer | ProbesError]:
-        """The exchange as far as it got, and the answer or the error."""
+    async def ask(
+        self, question: Question, probe: str = ""
+    ) -> tuple[Exchange, Answer | ProbesError]:
+        """The exchange as far as it got, and the answer or the error. `probe` asks it."""
         exchange = Exchange(label=question.label)
-        sending_s, sent = 0.0, False
-
-        async def send() -> WireResponse:
-            nonlocal sending_s, sent
-            sent = True
-            started = asyncio.get_running_loop().time()
-            try:
-                return await self.transport.send(outgoing)
-            finally:
-                sending_s += asyncio.get_running_loop().time() - started
-
+        sending = _Sending(self.transport)
         try:
-            outgoing = self._build_request(question)
-            incoming = await self.pacer.send(send)
-            exchange = replace(exchange, outgoing=outgoing, incoming=incoming)
-            reply = read_reply(self.adapter, incoming, streamed=question.call.stream)
+            body = self.adapter.write_request(question.call)
+            for last in (False, False, True):
+                sent = self.learnt.output_limit.apply(body)
+                outgoing = self._build_request(question, sent)
+                incoming = await self._send(sending, outgoing)
+                exchange = replace(exchange, incoming=incoming)
+                try:
+                    reply = read_reply(self.adapter, incoming, streamed=question.call.stream)
+                    break
+                except Refused as exc:
+                    if last or not self.learnt.takes_lesson(body, sent, exc):
+                        raise
         except ProbesError as exc:
-            if not sent:
-                # Never sent: the endpoint was given up, or the request could not be written.
-                return replace(exchange, error=exc.message), exc
-            received = exc.received or exchange.incoming
-            exchange = replace(exchange, outgoing=outgoing, incoming=received, took_s=sending_s)
             exchange = replace(exchange, error=exc.message)
-            self.pacer.record_outcome(None if isinstance(exc, Refused) else exc)
-            return exchange, Answer(refusal=exc) if isinstance(exc, Refused) else exc
+            if not sending.requests:
+                # Never sent: the endpoint was given up, or the request could not be written.
+                return exchange, exc
+            exchange = replace(exchange, incoming=exc.received or exchange.incoming)
+            exchange = sending.record(exchange, outgoing, is_reached=is_reached(exc))
+            self.pacer.record_outcome(exc, probe)
+            error = _as_broken_stream(exc) if question.call.stream else exc
+            return exchange, as_answer(error, question) or error
         self.pacer.record_outcome(None)
-        return replace(exchange, reply=reply, took_s=sending_s), Answer(reply)
+        exchange = sending.record(exchange, outgoing, is_reached=True)
+        limit = OutputLimit(sent_limit(sent), self.learnt.output_limit.cap)
+        return replace(exchange, reply=reply, output_limit=limit), Answer(reply)
 
-    def _build_request(self, question: Question) -> WireRequest:
+    async def _send(self, sending: _Sending, outgoing: WireRequest) -> WireResponse:
+        return await self.pacer.send(lambda: sending.send(outgoing), self._is_retryable)
+
+    def _is_retryable(self, incoming: WireResponse) -> bool:
+        """Whether an answer is the server's trouble; a 500 can also report a fault of the model."""
+        if not may_pass(incoming):
+            return False
+        try:
+            read_http_reply(self.adapter, incoming)
+        except ProviderError as exc:
+            return exc.retryable
+        return False
+
+    def _build_request(self, question: Question, body: Mapping[str, JSON]) -> WireRequest:
         target, adapter, call = self.target, self.adapter, question.call
-        body = adapter.write_request(call)
         return WireRequest(
             method="POST",
             url=request_url(adapter, target.base_url, target.model, stream=call.stream),
@@ -71,10 +116,53 @@ class EndpointClient:
         )
 
 
+@dataclass
+class _Sending:
+    """The requests of one question: the first, and its retries."""
+
+    transport: Transport
+    requests: int = 0
+    answers: list[WireResponse] = field(default_factory=list)
+    took_s: float = 0
+
+    async def send(self, outgoing: WireRequest) -> WireResponse:
+        self.requests += 1
+        started = asyncio.get_running_loop().time()
+        try:
+            incoming = await self.transport.send(outgoing)
+        finally:
+            self.took_s += asyncio.get_running_loop().time() - started
+        self.answers.append(incoming)
+        return incoming
+
+    def record(self, exchange: Exchange, outgoing: WireRequest, *, is_reached: bool) -> Exchange:
+        retried = tuple(self.answers[: self.requests - 1])
+        return replace(
+            exchange, outgoing=outgoing, took_s=self.took_s, retried=retried, is_reached=is_reached
+        )
+
+
+def is_reached(error: ProbesError) -> bool:
+    """Whether the endpoint took the request, whatever it thought of it."""
+    return isinstance(error, Refused | WireError)
+
+
+def as_answer(error: ProbesError, question: Question) -> Answer | None:
+    """The answer that an error is for a script, or None if it ends the script."""
+    if isinstance(error, Refused):
+        return Answer(refusal=error)
+    if isinstance(error, StreamBroken) and question.may_break:
+        return Answer(broken=error)
+    return None
+
+
 def read_reply(adapter: Adapter, incoming: WireResponse, *, streamed: bool) -> Reply:
     """Read a whole or streamed reply from a response, or raise the ProbesError that it means."""
-    if not streamed or incoming.status != 200 or _is_unstreamed(adapter, incoming):
+    if not streamed or incoming.status != 200:
         return read_http_reply(adapter, incoming)
+    if _is_unstreamed(adapter, incoming):
+        reply = read_http_reply(adapter, incoming)
+        return replace(reply, deviations=(*reply.deviations, Deviation(NOT_STREAMED, "$")))
     reader = adapter.read_stream()
     events = [event for chunk in incoming.chunks for event in reader.feed(chunk.data)]
     events += reader.close()
@@ -84,8 +172,16 @@ def read_reply(adapter: Adapter, incoming: WireResponse, *, streamed: bool) -> R
     unparsed = [call for call in end.reply.broken if call.kind is not Breakage.TRUNCATED_CALL]
     if end.reply.stop is Stop.ERROR and not unparsed:
         message = "The stream broke off, or carried an error in place of the rest."
-        raise Overloaded(incoming.status, message, received=incoming)
+        raise StreamBroken(incoming.status, message, received=incoming)
     return end.reply
+
+
+def _as_broken_stream(error: ProbesError) -> ProbesError:
+    """A connection that ended after a stream began is a broken stream."""
+    received = error.received
+    if type(error) is not TransportError or received is None or received.status != 200:
+        return error
+    return StreamBroken(received.status, error.message, received=received)
 
 
 def _is_unstreamed(adapter: Adapter, incoming: WireResponse) -> bool:
@@ -95,4 +191,5 @@ def _is_unstreamed(adapter: Adapter, incoming: WireResponse) -> bool:
         return False
     kind = incoming.headers.get("content-type", "")
     is_event = incoming.body.lstrip()[:6].startswith((b"data:", b"event:", b":"))
-    return kind.startswith(("application/json", "text/html")) and not is_event
+    is_object = incoming.body.lstrip()[:1] == b"{"
+    return (is_object or kind.startswith(("application/json", "text/html"))) and not is_event

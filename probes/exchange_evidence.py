@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from probes.findings import Finding
 from probes.http_messages import Chunk, WireRequest, WireResponse
 from probes.messages import JSON, BrokenCall, Reply, ToolCall
+from probes.output_limit import OutputLimit
 from probes.redaction import Redactor
 
 MAX_BODY = 256 * 1024
@@ -64,6 +65,9 @@ class Exchange:
     error: str | None = None
     label: str = ""
     took_s: float = 0  # in flight, without the wait for a slot
+    retried: tuple[WireResponse, ...] = ()  # earlier answers to the same request
+    output_limit: OutputLimit | None = None  # as the endpoint took it
+    is_reached: bool | None = None  # whether the endpoint took the request; None if never sent
 
 
 def record_evidence(
@@ -78,12 +82,23 @@ def record_evidence(
 
 def _exchange_json(exchange: Exchange, redactor: Redactor) -> dict[str, JSON]:
     error = redactor.text(exchange.error) if exchange.error is not None else None
-    return {
+    body: dict[str, JSON] = {
         "label": exchange.label,
         "request": _request_json(exchange.outgoing, redactor) if exchange.outgoing else {},
         "reply": _reply_json(exchange.incoming, redactor) if exchange.incoming else None,
         "calls": list(_calls_json(exchange.reply, redactor)) if exchange.reply else [],
         "error": error,
+    }
+    if exchange.retried:
+        body["retried"] = [_retry_json(each, redactor) for each in exchange.retried]
+    return body
+
+
+def _retry_json(incoming: WireResponse, redactor: Redactor) -> dict[str, JSON]:
+    return {
+        "status": incoming.status,
+        "headers": _headers_json(incoming.headers, REPLY_HEADERS, redactor),
+        "total_ms": incoming.total_ms,
     }
 
 

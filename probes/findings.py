@@ -27,6 +27,8 @@ class FindingKind(StrEnum):
     NOT_REPAIRED = "not_repaired"
     ID_REUSED = "id_reused"
     STREAM_DIFFERS = "stream_differs"
+    NOT_STREAMED = "not_streamed"
+    WRONG_ORDER = "wrong_order"
     CHOICE_IGNORED = "choice_ignored"
     DEVIATION = "deviation"
     WIRE_ERROR = "wire_error"

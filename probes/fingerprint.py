@@ -11,10 +11,10 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from probes.adapters import adapter_for
 from probes.adapters.request_url import VERSIONS
-from probes.dialects import DIALECTS
 from probes.errors import ProbesError
 from probes.exchange import EndpointClient
 from probes.http_messages import WireRequest, WireResponse
@@ -36,7 +36,7 @@ MAX_BODY = 4 * 1024 * 1024
 CANARY = "Reply with the word canary. Do not call a tool."
 CANARY_TOOLS = (PROBE_ECHO, PROBE_ADD)
 # Upper bounds of `read_engine`; only one request, the canary, costs tokens.
-MOST_REQUESTS = 6
+MOST_REQUESTS = 7
 MOST_TOKENS = 4000
 
 Facts = dict[str, str]
@@ -64,7 +64,7 @@ def read_reply_facts(incoming: WireResponse | None, reply: Reply | None) -> Fact
 async def read_engine(target: Target, transport: Transport) -> EngineFacts:
     """Query an endpoint for facts about its engine; a handful of concurrent requests."""
     client = _Client(target, transport)
-    readers = _READERS.get(target.provider, (_read_models_hash,))
+    readers = _readers_for(target)
     answers = await asyncio.gather(
         *(reader(client) for reader in readers), _count_canary_tokens(client)
     )
@@ -127,12 +127,15 @@ async def _read_llamacpp(client: _Client) -> Facts:
     }
 
 
-async def _read_vllm(client: _Client) -> Facts:
-    version, info = await asyncio.gather(client.json("/version"), client.json("/tokenizer_info"))
-    return {
-        "engine": _text(version, "version"),
-        "chat_template": _text(info, "chat_template"),
-    }
+async def _read_vllm_or_ollama(client: _Client) -> Facts:
+    """One of the two, by which of them tells its version: only that one is asked further."""
+    vllm, ollama = await asyncio.gather(client.json("/version"), client.json("/api/version"))
+    if version := _text(vllm, "version"):
+        info = await client.json("/tokenizer_info")
+        return {"engine": version, "chat_template": _text(info, "chat_template")}
+    if version := _text(ollama, "version"):
+        return {"engine": version, **await _read_ollama_model(client)}
+    return {}
 
 
 async def _read_sglang(client: _Client) -> Facts:
@@ -145,9 +148,12 @@ async def _read_sglang(client: _Client) -> Facts:
 
 
 async def _read_ollama(client: _Client) -> Facts:
-    show, version = await asyncio.gather(
-        client.json("/api/show", {"model": client.target.model}), client.json("/api/version")
-    )
+    facts, version = await asyncio.gather(_read_ollama_model(client), client.json("/api/version"))
+    return {**facts, "engine": _text(version, "version")}
+
+
+async def _read_ollama_model(client: _Client) -> Facts:
+    show = await client.json("/api/show", {"model": client.target.model})
     capabilities = show.get("capabilities")
     names = sorted(map(str, capabilities)) if isinstance(capabilities, list) else []
     return {
@@ -155,7 +161,6 @@ async def _read_ollama(client: _Client) -> Facts:
         "parser": _text(show, "parser"),
         "renderer": _text(show, "renderer"),
         "modified_at": _text(show, "modified_at"),
-        "engine": _text(version, "version"),
         "engine_capabilities": ", ".join(names),
     }
 
@@ -173,7 +178,7 @@ async def _read_models_hash(client: _Client) -> Facts:
 async def _count_canary_tokens(client: _Client) -> Facts:
     target = client.target
     adapter = adapter_for(target.provider)
-    dialect = DIALECTS[target.provider]
+    dialect = target.resolve_dialect()
     builder = QuestionBuilder(target.model, dialect, adapter.format, target.options)
     call = builder.call(start_conversation(CANARY), CANARY_TOOLS)
     endpoint_client = EndpointClient(target, adapter, client.transport, Pacer(1, tries=1))
@@ -185,11 +190,34 @@ async def _count_canary_tokens(client: _Client) -> Facts:
 
 
 _Reader = Callable[[_Client], Awaitable[Facts]]
-# Hosted vendors serve a list of models and nothing about their engine.
+_ENGINES: tuple[_Reader, ...] = (
+    _read_llamacpp,
+    _read_vllm_or_ollama,
+    _read_sglang,
+    _read_models_hash,
+)
+# Engines serve these formats; a host of the others serves a list of models and no more.
 _READERS: Mapping[Provider, tuple[_Reader, ...]] = {
-    Provider.OPENAI: (_read_llamacpp, _read_vllm, _read_sglang, _read_models_hash),
+    Provider.OPENAI: _ENGINES,
+    Provider.ANTHROPIC: _ENGINES,
+    Provider.OPENAI_RESPONSES: _ENGINES,
     Provider.OLLAMA: (_read_ollama,),
 }
+# The vendors' own addresses, which have no engine to ask.
+_OFFICIAL_HOSTS = frozenset(
+    {
+        *("api.openai.com", "api.anthropic.com", "api.deepseek.com", "openrouter.ai"),
+        *("api.minimax.io", "api.minimaxi.com", "api.z.ai", "open.bigmodel.cn"),
+        *("dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com", "api.moonshot.ai"),
+        *("api.moonshot.cn", "api.mistral.ai", "generativelanguage.googleapis.com"),
+    }
+)
+
+
+def _readers_for(target: Target) -> tuple[_Reader, ...]:
+    if urlsplit(target.base_url).hostname in _OFFICIAL_HOSTS:
+        return (_read_models_hash,)
+    return _READERS.get(target.provider, (_read_models_hash,))
 
 
 def _text(value: JSON, key: str) -> str:

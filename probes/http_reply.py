@@ -69,7 +69,8 @@ def _as_provider_error(incoming: WireResponse, error: ErrorBody) -> ProviderErro
     if meaning is not None and meaning.kind is ErrorClass.TRANSIENT:
         message = f"The endpoint failed on its own side {detail}"
         return Overloaded(status, message, request_id=request_id, received=incoming)
-    if meaning is None and status == 404:
+    is_unknown = meaning is None and status == 404
+    if is_unknown or (meaning is not None and meaning.kind is ErrorClass.NOT_FOUND):
         message = f"The endpoint has no such path or model {detail}"
         return NotFound(status, message, request_id=request_id, received=incoming)
     kind = FindingKind(meaning.kind) if meaning else FindingKind.PROVIDER_ERROR

@@ -11,8 +11,9 @@ from datetime import UTC, datetime
 from probes import runner
 from probes.dialects.base import Dialect
 from probes.exchange_evidence import Evidence
-from probes.outcomes import Attempt, Finding, FindingKind, Metric, Outcome, Verdict
+from probes.outcomes import Attempt, Finding, FindingKind, Outcome
 from probes.suite import Trial
+from probes.suite.replay_lessons import ReplayLessons
 from probes.suite.sampling import estimate_price, first_trials, further_trials
 from probes.target import Target
 from probes.transport import Transport
@@ -50,11 +51,11 @@ async def measure_endpoint(
 ) -> AsyncGenerator[Attempt, None]:
     """Yield every attempt as it completes; attempts cut off by the deadline are void."""
     completed: list[Attempt] = []
-    trials = plan.trials
+    trials, lessons = plan.trials, ReplayLessons()
     end = asyncio.get_running_loop().time() + plan.deadline_s
     for _ in range(ROUNDS):
         attempts = runner.run_trials(
-            target, trials, seed=seed, transport=transport, dialect=dialect
+            target, trials, seed=seed, transport=transport, dialect=dialect, lessons=lessons
         )
         async with aclosing(attempts):
             while True:
@@ -89,7 +90,8 @@ def _cut_off_message(plan: MeasurementPlan, transport: Transport | None) -> str:
 def _cut_off_attempts(
     trials: Iterable[Trial], done: set[tuple[str, int]], message: str
 ) -> Iterable[Attempt]:
-    finding = Finding(FindingKind.TIMED_OUT, message)
+    # Our own deadline says nothing about the endpoint.
+    finding = Finding(FindingKind.OUR_FAULT, message)
     for trial in trials:
         if (trial.probe, trial.trial) not in done:
             yield Attempt(
@@ -97,7 +99,7 @@ def _cut_off_attempts(
                 trial.trial,
                 Outcome.VOID,
                 (finding,),
-                (Verdict(Metric.AVAILABILITY, good=False),),
+                (),
                 Evidence(),
                 datetime.now(UTC),
             )

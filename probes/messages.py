@@ -222,7 +222,11 @@ class ModelCall:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as counted by the endpoint; None if not reported."""
+    """Tokens as counted by the endpoint, in the same sense for every format; None if not reported.
+
+    `input_tokens` is the whole prompt, cached or not; `cached_tokens` is the part of it that was
+    read from a cache.
+    """
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -239,6 +243,10 @@ class Deviation:
 
     name: str
     path: str
+
+
+# The deviation of a whole answer where a stream was requested.
+NOT_STREAMED = "not_streamed"
 
 
 @dataclass(frozen=True, slots=True)

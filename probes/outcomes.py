@@ -12,6 +12,10 @@ from probes.messages import JSON, Usage
 __all__ = ["Attempt", "Evidence", "Finding", "FindingKind", "Metric", "Outcome", "Verdict"]
 
 
+# The fact of an attempt that its requests show, not its script.
+LIMIT_FACT = "output_limit"
+
+
 class Outcome(StrEnum):
     """The outcome of an attempt; void is no verdict and never counts in a rate."""
 
@@ -21,7 +25,7 @@ class Outcome(StrEnum):
 
 
 class Metric(StrEnum):
-    """The rates that trials count towards; the first seven are watched for degradation."""
+    """The rates that trials count towards. Append only: stored rows depend on the order."""
 
     PARSE_SUCCESS = "parse_success"
     SCHEMA_FAILURE = "schema_failure"
@@ -34,6 +38,8 @@ class Metric(StrEnum):
     LEAK = "leak"
     REASONING_ONLY = "reasoning_only"
     STREAM_DISAGREEMENT = "stream_disagreement"
+    RESULT_USE = "result_use"
+    VALUE_FIDELITY = "value_fidelity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,8 @@ class Attempt:
     usage: Usage = field(default_factory=Usage)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, JSON] = field(default_factory=dict)
+    # How many answers of each status were retried.
+    retried: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, JSON]:
         """The attempt as plain JSON values, redacted."""
@@ -87,4 +95,5 @@ class Attempt:
             "usage": self.usage.as_json(),
             "fingerprint": dict(self.fingerprint),
             "facts": dict(self.facts),
+            "retried": dict(self.retried),
         }

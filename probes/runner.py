@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from probes import fingerprint
 from probes.adapters import adapter_for
-from probes.dialects import DIALECTS
 from probes.dialects.base import Dialect
 from probes.error_judge import judge_error
 from probes.errors import Phase, ProbesError, TargetError, TimedOut
-from probes.exchange import EndpointClient
+from probes.exchange import EndpointClient, Learnt
 from probes.exchange_evidence import Exchange, record_evidence
-from probes.messages import Usage
-from probes.outcomes import Attempt, Finding, Metric, Verdict
-from probes.pacing import Pacer
+from probes.messages import JSON, Usage
+from probes.outcomes import LIMIT_FACT, Attempt, Finding, Metric, Verdict
+from probes.output_limit import RENAMED, OutputLimit
+from probes.pacing import Pacer, may_pass
 from probes.redaction import Redactor
-from probes.suite import PROBES, Trial
+from probes.suite import PROBES, Trial, is_streamed
 from probes.suite.base import Answer, Judgement, Probe, Question, rng_for
 from probes.suite.question_builder import QuestionBuilder
+from probes.suite.replay_lessons import ReplayLessons, starting_dialect
 from probes.target import Target
 from probes.transport import Transport
 
@@ -38,13 +41,17 @@ async def run_trials(  # noqa: PLR0913 - keyword-only, and each has a good defau
     seed: str | int,
     transport: Transport | None = None,
     dialect: Dialect | None = None,
+    output_limit: OutputLimit | None = None,
+    reasoning_replay: str = "",
+    lessons: ReplayLessons | None = None,
     probes: Mapping[str, Probe] = PROBES,
 ) -> AsyncGenerator[Attempt, None]:
     """Run every trial and yield one attempt for each, as they complete.
 
     Up to `target.max_concurrency` requests are in flight. Closing the iterator early
-    (`contextlib.aclosing`) cancels them. A transport that the caller passes stays open. `dialect`
-    is the measured dialect; the provider's is the default.
+    (`contextlib.aclosing`) cancels them. A transport that the caller passes stays open. The
+    default of `dialect` is the target's. `output_limit` and the capability `reasoning_replay`
+    were learnt before; `lessons` are those of an earlier part of the same run.
     """
     planned = tuple(trials)
     unknown = [trial.probe for trial in planned if trial.probe not in probes]
@@ -54,11 +61,22 @@ async def run_trials(  # noqa: PLR0913 - keyword-only, and each has a good defau
         if transport is None:
             transport = await stack.enter_async_context(Transport(target.limits))
         adapter = adapter_for(target.provider)
-        client = EndpointClient(target, adapter, transport, Pacer(target.max_concurrency))
-        dialect = dialect or DIALECTS[target.provider]
-        builder = QuestionBuilder(target.model, dialect, adapter.format, target.options)
+        learnt = Learnt(output_limit or OutputLimit())
+        client = EndpointClient(target, adapter, transport, Pacer(target.max_concurrency), learnt)
+        builder = QuestionBuilder(
+            target.model,
+            starting_dialect(dialect or target.resolve_dialect(), reasoning_replay),
+            adapter.format,
+            target.options,
+            replay=lessons or ReplayLessons.from_measured(reasoning_replay),
+        )
+        # Each running script has a request in flight, so more of them would only wait; and those
+        # that start later know what the earlier ones have learnt.
+        gate = asyncio.Semaphore(target.max_concurrency)
         tasks = [
-            asyncio.create_task(_run_trial(client, builder, probes[trial.probe], trial, seed))
+            asyncio.create_task(
+                _run_in_turn(gate, _run_trial(client, builder, probes[trial.probe], trial, seed))
+            )
             for trial in planned
         ]
         try:
@@ -75,12 +93,12 @@ class _ScriptRun:
     """One running script, and its exchanges so far."""
 
     client: EndpointClient
+    probe: Probe
     exchanges: list[Exchange] = field(default_factory=list)
     waited_s: float = 0
 
-    async def run(
-        self, probe: Probe, builder: QuestionBuilder, seed: str | int, trial: int
-    ) -> Judgement:
+    async def run(self, builder: QuestionBuilder, seed: str | int, trial: int) -> Judgement:
+        probe = self.probe
         values = probe.draw(rng_for(seed, probe.name, trial))
         script = probe.script(values, builder)
         try:
@@ -98,7 +116,8 @@ class _ScriptRun:
 
     async def _ask(self, questions: Sequence[Question]) -> list[Answer]:
         """The answers to questions sent at the same time; raises the first error."""
-        results = await asyncio.gather(*(self.client.ask(question) for question in questions))
+        asking = (self.client.ask(question, self.probe.name) for question in questions)
+        results = await asyncio.gather(*asking)
         self.exchanges += [exchange for exchange, _ in results]
         self.waited_s += max(exchange.took_s for exchange, _ in results)
         if self.waited_s > (limit := self.client.target.limits.attempt_s):
@@ -113,12 +132,22 @@ class _ScriptRun:
         return answers
 
 
+async def _run_in_turn(gate: asyncio.Semaphore, attempt: Coroutine[Any, Any, Attempt]) -> Attempt:
+    try:
+        async with gate:
+            return await attempt
+    finally:
+        # Without effect, unless it was cancelled before its turn.
+        attempt.close()
+
+
 async def _run_trial(
     client: EndpointClient, builder: QuestionBuilder, probe: Probe, trial: Trial, seed: str | int
 ) -> Attempt:
     started_at = datetime.now(UTC)
-    script_run = _ScriptRun(client)
-    judgement = await script_run.run(probe, builder, seed, trial.trial)
+    script_run = _ScriptRun(client, probe)
+    builder = replace(builder, stream=is_streamed(trial, seed))
+    judgement = await script_run.run(builder, seed, trial.trial)
     return _build_attempt(
         trial, started_at, script_run.exchanges, judgement, Redactor(client.target.key)
     )
@@ -138,13 +167,12 @@ def _build_attempt(
     last = next((e.incoming for e in reversed(exchanges) if e.incoming), None)
     replies = [exchange.reply for exchange in exchanges if exchange.reply]
     facts = fingerprint.read_reply_facts(first, replies[0] if replies else None)
-    available = Verdict(Metric.AVAILABILITY, judgement.reached)
     return Attempt(
         probe=trial.probe,
         trial=trial.trial,
         outcome=judgement.outcome,
         findings=findings,
-        verdicts=(*judgement.verdicts, available),
+        verdicts=(*judgement.verdicts, *_availability(exchanges)),
         evidence=record_evidence(exchanges, findings, redactor),
         started_at=started_at,
         http_status=last.status if last else None,
@@ -152,8 +180,25 @@ def _build_attempt(
         first_byte_ms=first.first_byte_ms if first else None,
         usage=_total_usage([reply.usage for reply in replies]),
         fingerprint={name: redactor.text(fact)[:MAX_FACT] for name, fact in facts.items()},
-        facts=judgement.facts,
+        facts={**judgement.facts, **_output_limit(exchanges)},
+        retried=Counter(str(each.status) for e in exchanges for each in e.retried),
     )
+
+
+def _output_limit(exchanges: Sequence[Exchange]) -> dict[str, JSON]:
+    """The limit of output tokens that the endpoint took, where its name can differ."""
+    taken = [e.output_limit for e in exchanges if e.output_limit and e.output_limit.parameter]
+    return {LIMIT_FACT: taken[-1].as_json()} if taken and taken[-1].parameter in RENAMED else {}
+
+
+def _availability(exchanges: Sequence[Exchange]) -> list[Verdict]:
+    """One trial per request that was sent, retries included."""
+    return [
+        Verdict(Metric.AVAILABILITY, good=good)
+        for exchange in exchanges
+        if exchange.is_reached is not None
+        for good in (*(not may_pass(each) for each in exchange.retried), exchange.is_reached)
+    ]
 
 
 def _total_usage(usages: Sequence[Usage]) -> Usage:

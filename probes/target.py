@@ -3,38 +3,37 @@ from __future__ import annotations
 import hashlib
 import ipaddress
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from urllib.parse import SplitResult, urlsplit
 
 import idna
 
+from probes.dialects import Dialect, at_base_url, check_dialect, dialect_for
 from probes.errors import TargetError
 from probes.messages import JSON
+from probes.providers import Provider
 from probes.secret import Secret
+
+__all__ = [
+    "Limits",
+    "ProfileKey",
+    "Provider",
+    "Target",
+    "check_base_url",
+    "check_key",
+    "check_options",
+    "check_template_hash",
+    "origin",
+]
 
 MAX_URL_LENGTH = 2048
 # Fields that a probe sets itself, in all wire formats.
 RESERVED_OPTIONS = frozenset({"model", "messages", "input", "contents", "tools", "stream"})
 _DEFAULT_PORTS = {"http": 80, "https": 443}
+_HASH = re.compile(r"[0-9a-f]{64}")
 _HOST_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-_.")
-
-
-class Provider(StrEnum):
-    """The provider of an endpoint, which selects adapter and dialect."""
-
-    ANTHROPIC = "anthropic"
-    OPENAI = "openai"
-    OPENAI_RESPONSES = "openai_responses"
-    DEEPSEEK = "deepseek"
-    MINIMAX = "minimax"
-    GLM = "glm"
-    QWEN = "qwen"
-    KIMI = "kimi"
-    MISTRAL = "mistral"
-    GEMINI = "gemini"
-    OLLAMA = "ollama"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +87,28 @@ class Target:
     options: Mapping[str, JSON] = field(default_factory=dict)
     max_concurrency: int = 4
     limits: Limits = field(default_factory=Limits)
+    dialect: str = ""  # the name of a dialect; empty: the provider's own
+    chat_template_hash: str = ""  # as an operator declares it, for engines that do not show it
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "provider", _provider(self.provider))
         object.__setattr__(self, "base_url", check_base_url(self.base_url))
         check_options(self.options)
+        check_dialect(self.provider, self.dialect)
+        object.__setattr__(self, "chat_template_hash", check_template_hash(self.chat_template_hash))
         if not self.model.strip():
             raise TargetError("The model name is missing.")
         if self.max_concurrency < 1:
             raise TargetError("The number of concurrent requests must be at least 1.")
 
-    def profile_key(self, chat_template_hash: str = "") -> ProfileKey:
-        """The profile key of measurements of this target."""
-        return ProfileKey(self.provider, self.model, self.base_url, chat_template_hash)
+    def profile_key(self, measured_hash: str = "") -> ProfileKey:
+        """The profile key of measurements of this target; a measured template hash wins."""
+        template = measured_hash or self.chat_template_hash
+        return ProfileKey(self.provider, self.model, self.base_url, template)
+
+    def resolve_dialect(self) -> Dialect:
+        """The dialect to speak: the chosen one or the provider's own, as its base URL takes it."""
+        return at_base_url(dialect_for(self.provider, self.dialect), self.base_url)
 
 
 def check_base_url(text: str) -> str:
@@ -138,6 +146,14 @@ def check_options(options: Mapping[str, JSON]) -> None:
         json.dumps(options, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as exc:
         raise TargetError("The request options are not a JSON object.") from exc
+
+
+def check_template_hash(text: str) -> str:
+    """The hash of a chat template in lower case; empty if none is declared."""
+    text = text.strip().lower()
+    if text and not _HASH.fullmatch(text):
+        raise TargetError("The chat template hash is no SHA-256: write 64 hexadecimal digits.")
+    return text
 
 
 def check_key(text: str) -> Secret:

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from probes.adapters import adapter_for
 from probes.adapters.base import Adapter
-from probes.dialects import DIALECTS
+from probes.dialects import at_base_url, dialect_for
 from probes.error_judge import judge_error
-from probes.errors import ProbesError, Refused, TargetError
-from probes.exchange import read_reply
+from probes.errors import ProbesError, TargetError
+from probes.exchange import as_answer, read_reply
 from probes.messages import JSON
-from probes.outcomes import Attempt, Metric
+from probes.outcomes import LIMIT_FACT, Attempt, Metric
 from probes.recorded_exchange import (
     RecordedExchange,
     as_plain_json,
@@ -27,7 +27,7 @@ from probes.recorded_exchange import (
     summarise_reading,
 )
 from probes.redaction import Redactor
-from probes.suite import PROBES, SUITE_VERSION
+from probes.suite import PROBES, SUITE_VERSION, Trial, is_streamed
 from probes.suite.base import Answer, Judgement, Probe, Question, Script, rng_for
 from probes.suite.question_builder import QuestionBuilder
 from probes.target import ProfileKey, Provider, Target
@@ -57,6 +57,7 @@ def write_transcript(
         "suite": SUITE_VERSION,
         "key": key.as_json(),
         "options": Redactor(target.key).json(dict(target.options)),
+        "dialect": target.dialect,
         "seed": seed,
         "attempts": len(attempts),
     }
@@ -113,16 +114,20 @@ class _Transcript:
         except ValueError as exc:
             raise TargetError(f"There is no provider {key.get('provider')!r}.") from exc
         adapter = adapters(provider)
-        request_options = dict(options) if isinstance(options, Mapping) else {}
+        dialect = dialect_for(provider, str(head.get("dialect") or ""))
         builder = QuestionBuilder(
-            str(key.get("model")), DIALECTS[provider], adapter.format, request_options
+            str(key.get("model")),
+            at_base_url(dialect, str(key.get("endpoint"))),
+            adapter.format,
+            dict(options) if isinstance(options, Mapping) else {},
         )
         return cls(builder, adapter, str(head.get("seed")))
 
     def attempt_line(self, attempt: Attempt) -> dict[str, JSON]:
         """An attempt as a line, with what is read in its answers when it is replayed at once."""
         exchanges = [from_evidence(exchange) for exchange in attempt.evidence.exchanges]
-        judgement = Judgement(attempt.outcome, attempt.findings, attempt.verdicts, attempt.facts)
+        facts = {name: fact for name, fact in attempt.facts.items() if name != LIMIT_FACT}
+        judgement = Judgement(attempt.outcome, attempt.findings, attempt.verdicts, facts)
         summary, attempt_replay = _summary(judgement), _AttemptReplay(self.adapter, list(exchanges))
         try:
             replayed = self._run_script(attempt_replay, PROBES[attempt.probe], attempt.trial)
@@ -163,7 +168,9 @@ class _Transcript:
 
     def _run_script(self, attempt_replay: _AttemptReplay, probe: Probe, trial: int) -> Judgement:
         values = probe.draw(rng_for(self.seed, probe.name, trial))
-        return attempt_replay.run(probe.script(values, self.builder), probe.refusal_metrics)
+        streamed = is_streamed(Trial(probe.name, trial), self.seed)
+        script = probe.script(values, replace(self.builder, stream=streamed))
+        return attempt_replay.run(script, probe.refusal_metrics)
 
 
 @dataclass
@@ -203,11 +210,12 @@ class _AttemptReplay:
         try:
             streamed = question.call.stream
             answer = Answer(read_reply(self.adapter, recorded.incoming, streamed=streamed))
-        except Refused as exc:
-            answer = Answer(refusal=exc)
         except ProbesError as exc:
-            self.reads.append(summarise_reading(exc))
-            raise
+            expected = as_answer(exc, question)
+            if expected is None:
+                self.reads.append(summarise_reading(exc))
+                raise
+            answer = expected
         self.reads.append(summarise_reading(answer))
         return answer
 

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from probes.adapters import adapter_for
-from probes.dialects import DIALECTS
 from probes.error_judge import judge_error
 from probes.errors import ProbesError
 from probes.exchange import EndpointClient
@@ -57,7 +56,7 @@ async def try_once(target: Target, transport: Transport) -> TryResult:
     adapter = adapter_for(target.provider)
     # Options may set a thinking budget, which has to fit below the limit.
     limit = MAX_TOKENS if target.options else FEW_TOKENS
-    dialect = DIALECTS[target.provider]
+    dialect = target.resolve_dialect()
     builder = QuestionBuilder(target.model, dialect, adapter.format, target.options, limit)
     client = EndpointClient(target, adapter, transport, Pacer(1, tries=1))
     script = FORMAT.script(FORMAT.draw(random.Random()), builder)  # noqa: S311 -- no secret

@@ -10,21 +10,25 @@ from hashlib import sha256
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from probes.dialects import DIALECTS, ReplayRule
 from probes.messages import JSON
 from probes.outcomes import Metric
-from probes.target import Provider
 from simulators.faults.effects import NOTHING_KNOWN
 from simulators.faults.fault import Effect
 from simulators.faults.fault_switch import FaultSwitch
 from simulators.vendors.error_envelopes import RequestRefused
-from simulators.vendors.model_traits import Model, ReplayDuty
+from simulators.vendors.model_traits import ReplayDuty
 from simulators.vendors.spec import Spec
 from simulators.vendors.thinking_switches import is_thinking
 from simulators.vendors.vendor import Vendor
 
 # Metrics whose rate counts what went well.
-HIGH_IS_GOOD = (Metric.PARSE_SUCCESS, Metric.REPAIR_SUCCESS, Metric.AVAILABILITY)
+HIGH_IS_GOOD = (
+    Metric.PARSE_SUCCESS,
+    Metric.REPAIR_SUCCESS,
+    Metric.AVAILABILITY,
+    Metric.RESULT_USE,
+    Metric.VALUE_FIDELITY,
+)
 REPLAYS = {
     ReplayDuty.FREE: "tolerated",
     ReplayDuty.SAME_TURN: "required_same_turn",
@@ -35,10 +39,17 @@ REPLAYS = {
 }
 # Metrics of an answer's content: a fault that changes them at times makes two answers differ.
 CONTENT_METRICS = frozenset(
-    {Metric.PARSE_SUCCESS, Metric.SCHEMA_FAILURE, Metric.PARALLEL_DOWNGRADE}
+    {
+        Metric.PARSE_SUCCESS,
+        Metric.SCHEMA_FAILURE,
+        Metric.PARALLEL_DOWNGRADE,
+        Metric.VALUE_FIDELITY,
+    }
 )
+# Capabilities that do not depend on tools.
+WITHOUT_TOOLS = {"prompted_tools", "system_position"}
 # Servers that expose their chat template; others have no template hash.
-SHOW_TEMPLATE = ("llamacpp", "ollama")
+SHOW_TEMPLATE = ("llamacpp", "llamacpp-messages", "llamacpp-responses", "ollama")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +78,17 @@ def compute_truth(
     for switch, share in shares:
         spec = switch.hooks.spec(spec) if share >= 1 else spec
     traits = spec.find_model(model)
-    capabilities = _capabilities(spec, traits, is_thinking(traits, spec.thinking_switch(options)))
+    capabilities = _capabilities(spec, model, options)
     undetermined: set[str] = set()
     for switch, share in shares:
-        if share >= 1:
-            capabilities |= switch.fault.effect.fields
-        else:
+        if share < 1:
+            changed = _capabilities(switch.hooks.spec(spec), model, options)
+            undetermined |= {name for name in changed if changed[name] != capabilities[name]}
             undetermined |= set(switch.fault.effect.fields)
+    lasting = [switch.fault.effect for switch, share in shares if share >= 1]
+    fields = _combine_fields(lasting, capabilities)
+    kept = fields if traits.takes_tools else fields.keys() & WITHOUT_TOOLS
+    capabilities |= {name: fields[name] for name in kept}
     # Without calls there is nothing to replay, and a call sent as text has lost its signature.
     unsigned = bool(capabilities["parser"]) and traits.replay is ReplayDuty.SIGNATURES
     if capabilities["tool_call_format"] == "none" or unsigned:
@@ -81,22 +96,27 @@ def compute_truth(
     failures = _failure_rates(shares)
     if failures[Metric.AVAILABILITY] == 1:
         capabilities |= NOTHING_KNOWN
-    replay, assumed_rule = str(capabilities["reasoning_replay"]), _assumed_replay_rule(spec)
-    if (replay == "rejected" and assumed_rule) or (
-        replay.startswith("required") and not assumed_rule
-    ):
-        failures[Metric.REASONING_REPLAY_ERROR] = 1
     if not traits.takes_tools:
         failures[Metric.PARSE_SUCCESS] = 1
+    if "reasoning_replay" in undetermined and not failures[Metric.REASONING_REPLAY_ERROR]:
+        # The rule of one request is not that of the next.
+        failures[Metric.REASONING_REPLAY_ERROR] = None
     if failures[Metric.STREAM_DISAGREEMENT] is None:
-        undetermined.add("supports_streaming_tool_use")
+        undetermined |= {"supports_streaming_tool_use", "streaming"}
     return GroundTruth(spec, capabilities, failures, tuple(sorted(undetermined)))
 
 
-def _assumed_replay_rule(spec: Spec) -> ReplayRule | None:
-    """The replay rule of a client that knows only the provider."""
-    rule = DIALECTS[Provider(spec.provider)].replay
-    return None if rule is ReplayRule.NONE else rule
+def _combine_fields(effects: Sequence[Effect], capabilities: Mapping[str, JSON]) -> dict[str, JSON]:
+    """What faults that all act change: the first leak leaves nothing to leak, silence no call."""
+    fields: dict[str, JSON] = {}
+    for effect in sorted(effects, key=_is_silent):
+        has_leaked = effect.fields.get("parser") and fields.get("parser")
+        fields |= {} if has_leaked else effect.fields
+    if isinstance(working := fields.get("tool_choice"), list):
+        known = capabilities["tool_choice"]
+        allowed = known if isinstance(known, list) else []
+        fields["tool_choice"] = [choice for choice in working if choice in allowed]
+    return fields
 
 
 def _failure_rates(shares: Sequence[tuple[FaultSwitch, float]]) -> dict[Metric, float | None]:
@@ -184,7 +204,9 @@ def _rate(metric: Metric, failure_rate: float | None) -> float | None:
     return 1 - failure_rate if metric in HIGH_IS_GOOD else failure_rate
 
 
-def _capabilities(spec: Spec, model: Model, thinking: bool) -> dict[str, JSON]:
+def _capabilities(spec: Spec, name: str, options: Mapping[str, JSON]) -> dict[str, JSON]:
+    model = spec.find_model(name)
+    thinking = is_thinking(model, spec.thinking_switch(options))
     choices = spec.thinking_choices if thinking and spec.thinking_choices else spec.choices
     takes_tools = model.takes_tools
     replay = REPLAYS[model.replay]
@@ -195,10 +217,15 @@ def _capabilities(spec: Spec, model: Model, thinking: bool) -> dict[str, JSON]:
         "tool_call_format": spec.format if takes_tools else "none",
         "parser": None,
         "supports_parallel_tool_use": True if takes_tools else None,
+        "parallel": "any" if takes_tools else "unknown",
         "reasoning_replay": replay,
         "supports_streaming_tool_use": True if takes_tools else None,
+        "streaming": "works" if takes_tools else "unknown",
         "error_repair": "reliable" if takes_tools else "unknown",
         "tool_choice": list(choices) if takes_tools else [],
+        "system_position": spec.system_position,
+        # Every simulated model follows a format that its prompt describes.
+        "prompted_tools": "hermes",
     }
 
 

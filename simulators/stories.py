@@ -32,11 +32,11 @@ _STORIES = (
     ),
     Story(
         "lost-replay",
-        "On the tenth day a silent re-route puts a stricter engine behind the same name: a history "
-        "without its reasoning, taken before, is refused from then on.",
+        "On the tenth day a silent re-route puts another engine behind the same name: every "
+        "history with a call is refused for its reasoning, although it comes back as it was.",
         "relay",
         "sim-auto",
-        f"route-strict,from={10 * DAY}",
+        f"refuses-replay,from={10 * DAY}+new-fingerprint,from={10 * DAY}",
     ),
     Story(
         "flapping",

@@ -124,7 +124,14 @@ async def _probe_endpoint(lease: Lease, work: runs.RunWork) -> None:
             if not await sync_to_async(profiles.record_engine_facts)(lease, engine):
                 log.info("another profile key, run superseded")
                 return
-        stream = runner.run_trials(work.target, work.trials, seed=work.seed, transport=transport)
+        stream = runner.run_trials(
+            work.target,
+            work.trials,
+            seed=work.seed,
+            transport=transport,
+            output_limit=work.output_limit,
+            reasoning_replay=work.reasoning_replay,
+        )
         async with aclosing(stream):
             async for attempt in stream:
                 await sync_to_async(attempts.record_attempt)(lease, attempt)

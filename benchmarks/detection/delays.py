@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 import numpy as np
 
 from benchmarks.detection import published
-from benchmarks.detection.draws import Counts, Runs
+from benchmarks.detection.draws import BASELINE_TRIALS, Counts, Runs
 from benchmarks.detection.published import Delay
 from benchmarks.detection.recursion import Replicates, Setting
 from benchmarks.detection.tables import Table, within
-from health.detector import Baseline, alarm_threshold
+from health.detector import PROBE, Baseline, alarm_threshold
 from health.power import runs_to_detect
+from health.watch import watch_threshold
 
 REPLICATES, SEED = 2000, 202
 HEALTHY, HORIZON = 30, 120
@@ -101,6 +103,29 @@ def other_drops() -> Table:
     for (before, after), was in published.HOURLY_DELAYS.items():
         _compare(table, Drop(before, after), Setting(10, alarm_threshold(HOURLY)), was, "hourly")
     return table
+
+
+def by_baseline() -> Table:
+    """Hourly runs under nine metrics: the usual baseline, and the longer one as built."""
+    built = hourly_baseline()
+    table = Table(
+        f"Hourly runs: slots until a drop is found, by trials of the baseline, seed {SEED}",
+        ("rate", *(f"{trials} trials" for trials in (BASELINE_TRIALS, built))),
+    )
+    threshold = watch_threshold(timedelta(hours=1))
+    for drop in (Drop(0.98, 0.9), Drop(0.98, 0.8), Drop(0.98, 0.5), Drop(0.95, 0.8)):
+        delays = [
+            _format_delay(
+                summary(slots_until_detected(drop, Setting(10, threshold, baseline_trials=trials)))
+            )
+            for trials in (BASELINE_TRIALS, built)
+        ]
+        table.add((f"{drop.before:g} to {drop.after:g}", *delays))
+    return table
+
+
+def hourly_baseline() -> int:
+    return PROBE.at_cadence(HOURLY).frozen
 
 
 def _table(title: str) -> Table:

@@ -18,7 +18,7 @@ SEED, POOLED_SEEDS = 101, (101, 111, 112, 113)
 SEEDS = ", ".join(map(str, POOLED_SEEDS))
 PROFILE_SEED = 303
 SIX_HOURLY, DAILY, HOURLY = 1460, 365, 8760
-# The true rates of the seven metrics of a fleet's profile.
+# The true rates of the seven metrics of the published profile.
 PROFILE = (1.0, 1.0, 0.98, 0.98, 0.95, 0.95, 0.9)
 
 
@@ -40,11 +40,17 @@ class QuietYear:
         return 100 * self.added / self.slots / len(self.alarms)
 
 
-def quiet_year(runs: Runs, rate: float, replicates: int, slots: int = SIX_HOURLY) -> QuietYear:
+def quiet_year(
+    runs: Runs,
+    rate: float,
+    replicates: int,
+    slots: int = SIX_HOURLY,
+    setting: Setting | None = None,
+) -> QuietYear:
     """A year at an unchanged rate, each replicate with its own baseline."""
-    detectors = Replicates(
-        Setting(runs.trials, alarm_threshold(slots)), runs.baselines(rate, replicates)
-    )
+    setting = setting or Setting(runs.trials, alarm_threshold(slots))
+    baselines = runs.baselines(rate, replicates, setting.baseline_trials)
+    detectors = Replicates(setting, baselines)
     all_replicates = np.arange(replicates)
     alarms = np.zeros(replicates, np.int64)
     added = low = 0

@@ -12,7 +12,7 @@ STAGES = ["shadow", "read_only", "write", "full"]
 METRICS = [
     *("parse_success", "schema_failure", "closure_error", "reasoning_replay_error"),
     *("repair_success", "parallel_downgrade", "unsafe_blocked", "stream_disagreement"),
-    "availability",
+    *("result_use", "value_fidelity", "availability"),
 ]
 # Attempts per run of the measured endpoint, and its live requests per hour.
 FEW_ATTEMPTS, MANY_ATTEMPTS = 12, 1_000

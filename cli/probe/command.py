@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-from collections.abc import Mapping
+import signal
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from signal import Signals
+from typing import Any
 
 from cli.probe.output_files import check_writable, write_file
 from cli.probe.probe_options import (
@@ -35,7 +39,12 @@ from probes.target import Target
 from probes.transcripts import write_transcript
 from probes.transport import Transport
 
-GOOD, BELOW, USAGE, NO_VERDICT, STOPPED = 0, 1, 2, 3, 130
+GOOD, BELOW, USAGE, NO_VERDICT = 0, 1, 2, 3
+# A shell's exit code of a command that a signal ended is this and the signal's number.
+SIGNALLED = 128
+# A prompt with its tools (about 250, docs/real-model.md), some history and a short answer; a model
+# that thinks for long takes more, up to the ceiling.
+TYPICAL_TOKENS = 600
 
 
 def run(options: argparse.Namespace) -> int:
@@ -45,9 +54,6 @@ def run(options: argparse.Namespace) -> int:
     except (UsageError, ProbesError) as exc:
         _print_error(str(exc))
         return USAGE
-    except KeyboardInterrupt:
-        _print_error("stopped; no file was written.")
-        return STOPPED
 
 
 def _run(options: argparse.Namespace) -> int:
@@ -58,8 +64,13 @@ def _run(options: argparse.Namespace) -> int:
     if options.plan:
         print_result(json.dumps(_plan_json(target, plan), indent=2))
         return GOOD
-    report = asyncio.run(_measure(target, plan, options.seed))
+    interruption = _Interruption()
+    report = asyncio.run(_measure(target, plan, options.seed, interruption))
+    if interruption.signal is not None:
+        return _end_early(report, plan, interruption.signal, as_json=options.json)
     _print_report(report, options)
+    if suggestion := report.dialect_suggestion:
+        _print_error(f"try --dialect {suggestion.dialect}. {suggestion.reason}")
     if options.junit:
         write_file(options.junit, as_junit(report))
     if options.transcript:
@@ -78,11 +89,43 @@ def _plan_json(target: Target, plan: MeasurementPlan) -> dict[str, JSON]:
         "attempts": len(plan.trials),
         "requests": first.requests + more,
         "max_requests": plan.room + more,
+        "expected_tokens": first.requests * TYPICAL_TOKENS,
         "token_ceiling": (plan.room + 1) * (MAX_TOKENS + MAX_PROMPT_TOKENS),
     }
 
 
-async def _measure(target: Target, plan: MeasurementPlan, seed: str) -> Report:
+@dataclass
+class _Interruption:
+    """The signal that ended a measurement early, if one did."""
+
+    signal: Signals | None = None
+
+    def watch(self, task: asyncio.Task[Any]) -> None:
+        """Cancel the task when the process is told to stop."""
+        for number in (signal.SIGINT, signal.SIGTERM):
+            task.get_loop().add_signal_handler(number, self._stop, task, number)
+
+    def _stop(self, task: asyncio.Task[Any], number: Signals) -> None:
+        self.signal = number
+        task.cancel()
+
+
+def _end_early(report: Report, plan: MeasurementPlan, number: Signals, *, as_json: bool) -> int:
+    """Say what was done, and print it if JSON was asked for; returns the exit code."""
+    if as_json and report.attempts:
+        print_result(json.dumps({**report.as_json(), "stopped": number.name}, indent=2))
+    done = f"{len(report.attempts)} of {len(plan.trials)} attempts"
+    _print_error(f"stopped by {number.name} after {done}; no file was written.")
+    return SIGNALLED + number
+
+
+async def _measure(
+    target: Target, plan: MeasurementPlan, seed: str, interruption: _Interruption
+) -> Report:
+    task = asyncio.current_task()
+    assert task is not None
+    interruption.watch(task)
+    engine = EngineFacts()
     attempts: list[Attempt] = []
     end = asyncio.get_running_loop().time() + plan.deadline_s
     with Progress(target, plan) as progress:
@@ -95,12 +138,28 @@ async def _measure(target: Target, plan: MeasurementPlan, seed: str) -> Report:
                         attempts.append(attempt)
                         progress.show(attempt)
                 engine = await _wait_for_engine_facts(end, engine_task)
+            except asyncio.CancelledError:
+                if interruption.signal is None:
+                    raise
             finally:
                 engine_task.cancel()
     key = target.profile_key(engine.chat_template_hash)
-    facts = fingerprint.merge_facts(engine, attempts)
+    facts = fingerprint.merge_facts(engine, attempts) | _chosen_facts(target, engine)
     attempts.sort(key=lambda attempt: (attempt.probe, attempt.trial))
     return Report(key, datetime.now(UTC), attempts, {**facts, "seed": seed})
+
+
+def _chosen_facts(target: Target, engine: EngineFacts) -> dict[str, JSON]:
+    """What was chosen or declared for the endpoint, where that differs from what it shows."""
+    facts: dict[str, JSON] = {"dialect": target.dialect} if target.dialect else {}
+    declared, measured = target.chat_template_hash, engine.chat_template_hash
+    if declared and measured and declared != measured:
+        _print_error(
+            f"the endpoint reports the chat template {measured[:12]}…, not the declared one "
+            f"({declared[:12]}…); the reported one is used."
+        )
+        facts["declared_chat_template_hash"] = declared
+    return facts
 
 
 async def _wait_for_engine_facts(end: float, task: asyncio.Task[EngineFacts]) -> EngineFacts:
@@ -125,8 +184,7 @@ def _print_report(report: Report, options: argparse.Namespace) -> None:
 def _exit_code(
     report: Report, thresholds: Mapping[Metric, float], earlier: Mapping[str, JSON] | None
 ) -> int:
-    if all(attempt.outcome is Outcome.VOID for attempt in report.attempts):
-        why = next((f.message for a in report.attempts for f in a.findings), "Nothing was tried.")
+    if (why := _no_verdict_reason(report.attempts)) is not None:
         _print_error(f"no verdict. {why}")
         return NO_VERDICT
     code = GOOD
@@ -143,6 +201,17 @@ def _exit_code(
         _print_error(line)
         code = BELOW
     return code
+
+
+def _no_verdict_reason(attempts: Sequence[Attempt]) -> str | None:
+    """Why half of the attempts or more are void; None if they are not."""
+    void = [attempt for attempt in attempts if attempt.outcome is Outcome.VOID]
+    if 2 * len(void) < len(attempts):
+        return None
+    why = next((f.message for attempt in void for f in attempt.findings), "Nothing was tried.")
+    if len(void) == len(attempts):
+        return why
+    return f"{len(void)} of {len(attempts)} attempts are void: {why}"
 
 
 def _print_error(text: str) -> None:

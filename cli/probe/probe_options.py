@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -37,6 +38,8 @@ def read_target(options: argparse.Namespace) -> Target:
         None if options.api_key_env is None else check_key(_read_key(options.api_key_env)),
         dict(pairs),
         max_concurrency=options.concurrency,
+        dialect=options.dialect,
+        chat_template_hash=_hash_template(options.chat_template) or options.chat_template_hash,
     )
 
 
@@ -97,6 +100,16 @@ def _is_rate(value: JSON) -> bool:
         return False
     figures = [value.get(name) for name in ("rate", "low", "high")]
     return figures == [None] * 3 or all(isinstance(figure, int | float) for figure in figures)
+
+
+def _hash_template(path: Path | None) -> str:
+    """The hash of a chat template's file, as engines would report it."""
+    if path is None:
+        return ""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as exc:
+        raise UsageError(f"{path} cannot be read: {exc.strerror}.") from exc
 
 
 def _read_key(variable: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 from cli.terminal import safe_text
+from health.capability import Capability
 from health.rates import DIRECTIONS, Rate
 from health.run_report import Report
 from probes.outcomes import Attempt, Outcome
@@ -78,16 +79,29 @@ def _clean_xml(text: str) -> str:
     )
 
 
+def _value_cell(capability: Capability) -> str:
+    """The value; if the trials contradict each other, how often each was seen."""
+    if not capability.unsettled:
+        return _cell(capability.value)
+    counts = ", ".join(f"{name}: {count}" for name, count in capability.counts.items())
+    settled = [capability.value] if isinstance(capability.value, list | dict) else []
+    return " ".join([*map(_cell, settled), _cell("unsettled"), _cell(counts)])
+
+
 def _markdown_lines(report: Report) -> Iterator[str]:
     key = report.key
     yield f"### {_cell(key.model)} at {_cell(key.endpoint)}"
     yield ""
     yield f"{_counts(report)}. Suite {SUITE_VERSION}, {report.verified_at:%Y-%m-%d %H:%M} UTC."
     yield ""
+    view = report.client_view
+    because = f", because {_cell('; '.join(map(str, view.reasons)))}" if view.reasons else ""
+    yield f"Works with an ordinary SDK: {view.works_with_sdk}{because}."
+    yield ""
     yield "| capability | value | trials | agree |"
     yield "|---|---|---|---|"
     for name, capability in report.capabilities.items():
-        yield f"| {name} | {_cell(capability.value)} | {capability.trials} | {capability.agree} |"
+        yield f"| {name} | {_value_cell(capability)} | {capability.trials} | {capability.agree} |"
     yield ""
     yield "| metric | rate | trials | 95 % interval |"
     yield "|---|---|---|---|"

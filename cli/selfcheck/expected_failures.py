@@ -12,6 +12,8 @@ from probes.suite import PROBES
 PLAIN = "open"
 # A vendor with reasoning, which must be sent back.
 THINKING = "deepseek"
+# A vendor whose format has a place for images in results.
+IMAGES = "anthropic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +28,14 @@ class Case:
     trials: int = 1  # more where only some drawn values show the fault
 
 
+# Probes that send no tools.
+_WITHOUT_TOOLS = ("late_system", "prompted_tools")
 # In these probes, the same judge checks every turn that must contain a call.
 _CALL_PROBES = tuple(
     name
     for name in PROBES
     if name not in ("no_call_wanted", "tag_in_text", "tool_choice", "foreign_ids")
+    and name not in _WITHOUT_TOOLS
 )
 _CALL_FAULTS = (
     ("prose", Kind.NO_CALL, "prose"),
@@ -70,6 +75,8 @@ _PROBE_CASES = (
     Case("no_arguments", "twice", Kind.EXTRA_CALL),
     Case("hostile_text", "cut-at-tag", Kind.WRONG_VALUE, trials=30),
     Case("hostile_text", "other-values", Kind.WRONG_VALUE),
+    Case("hostile_text", "collapsed-space", Kind.WRONG_VALUE),
+    Case("hostile_text", "escaped-html", Kind.WRONG_VALUE),
     Case("hostile_text", "twice", Kind.EXTRA_CALL),
     Case("round_trip", "other-values", Kind.WRONG_VALUE),
     Case("round_trip", "twice", Kind.EXTRA_CALL),
@@ -95,25 +102,76 @@ _PROBE_CASES = (
     Case("error_repair", "safe-at-once", Kind.WRONG_VALUE),
     Case("error_repair", "refuses-closure", Kind.CLOSURE_MISSING),
     Case("reasoning_replay", "refuses-replay", Kind.REPLAY_MISSING, vendor=THINKING),
-    Case("reasoning_replay", "rejects-reasoning", Kind.PARAM_UNKNOWN, vendor=THINKING),
     Case("reasoning_replay", "refuses-closure", Kind.CLOSURE_MISSING, vendor=THINKING),
+    Case("reasoning_replay", "ignores-results", Kind.RESULT_UNUSED, vendor=THINKING),
     Case("streaming", "lost-tail", Kind.STREAM_DIFFERS),
     Case("streaming", "dropped-deltas", Kind.STREAM_DIFFERS),
     Case("streaming", "last-invoke-only", Kind.STREAM_DIFFERS),
     Case("streaming", "phantom-stream", Kind.STREAM_DIFFERS),
+    Case("streaming", "stream-leak", Kind.LEAKED_CALL),
+    Case("streaming", "stream-prose", Kind.NO_CALL),
+    Case("streaming", "not-streamed", Kind.NOT_STREAMED),
+    Case("streaming", "reordered-calls", Kind.WRONG_ORDER),
+    Case("streaming", "stream-cut", Kind.BROKEN_OFF),
     Case("streaming", "refuses-streams", Kind.NO_TOOLS, "streaming"),
     Case("closure", "refuses-closure", Kind.CLOSURE_MISSING),
     Case("closure", "refuses-next-turn", Kind.CLOSURE_MISSING),
+    Case("closure", "ignores-results", Kind.RESULT_UNUSED),
     Case("tool_choice", "prose", Kind.CHOICE_IGNORED, "'auto'"),
     Case("tool_choice", "calls-despite-none", Kind.CHOICE_IGNORED, "'none'"),
     Case("tool_choice", "ignores-choice", Kind.CHOICE_IGNORED, "'required'"),
     Case("tool_choice", "ignores-choice", Kind.CHOICE_IGNORED, "'named'"),
     Case("foreign_ids", "refuses-closure", Kind.CLOSURE_MISSING),
+    Case("schema_enum_nested", "nested-enum", Kind.SCHEMA_MISMATCH, "unlisted"),
+    Case("schema_enum_nested", "nested-as-string", Kind.SCHEMA_MISMATCH),
+    Case("schema_enum_nested", "other-values", Kind.WRONG_VALUE),
+    Case("schema_enum_nested", "twice", Kind.EXTRA_CALL),
+    Case("schema_ref", "refuses-ref", Kind.SCHEMA_REFUSED),
+    Case("schema_ref", "pattern-broken", Kind.SCHEMA_MISMATCH, "match"),
+    Case("schema_ref", "nested-as-string", Kind.SCHEMA_MISMATCH),
+    Case("schema_ref", "other-values", Kind.WRONG_VALUE),
+    Case("schema_ref", "twice", Kind.EXTRA_CALL),
+    Case("parallel_three", "one-call", Kind.NO_CALL, "missing"),
+    Case("parallel_three", "two-calls", Kind.NO_CALL, "missing"),
+    Case("parallel_three", "same-id", Kind.ID_REUSED),
+    Case("parallel_three", "other-values", Kind.WRONG_VALUE),
+    Case("parallel_three", "twice", Kind.EXTRA_CALL),
+    Case("parallel_three", "refuses-closure", Kind.CLOSURE_MISSING),
+    Case("parallel_five", "one-call", Kind.NO_CALL, "missing"),
+    Case("parallel_five", "two-calls", Kind.NO_CALL, "missing"),
+    Case("parallel_five", "same-id", Kind.ID_REUSED),
+    Case("parallel_five", "other-values", Kind.WRONG_VALUE),
+    Case("parallel_five", "twice", Kind.EXTRA_CALL),
+    Case("parallel_five", "refuses-closure", Kind.CLOSURE_MISSING),
+    Case("many_tools", "neighbour-tool", Kind.NO_CALL, "missing"),
+    Case("many_tools", "neighbour-tool", Kind.EXTRA_CALL),
+    Case("many_tools", "other-values", Kind.WRONG_VALUE),
+    Case("many_tools", "twice", Kind.EXTRA_CALL),
+    Case("long_argument", "cuts-long-text", Kind.WRONG_VALUE),
+    Case("long_argument", "other-values", Kind.WRONG_VALUE),
+    Case("long_argument", "twice", Kind.EXTRA_CALL),
+    Case("chain", "other-values", Kind.WRONG_VALUE),
+    Case("chain", "twice", Kind.EXTRA_CALL),
+    Case("chain", "ignores-results", Kind.RESULT_UNUSED, "shelf"),
+    Case("chain", "stops-after-result", Kind.NO_CALL, "prose"),
+    Case("chain", "forgets-answer", Kind.RESULT_UNUSED, "The answer"),
+    Case("chain", "refuses-closure", Kind.CLOSURE_MISSING),
+    Case("chain", "refuses-replay", Kind.REPLAY_MISSING, vendor=THINKING),
+    Case("late_system", "ignores-system", Kind.WRONG_VALUE),
+    Case("prompted_tools", "ignores-prompted-tools", Kind.NO_CALL, "hermes"),
+    Case("prompted_tools", "ignores-prompted-tools", Kind.NO_CALL, "json_text"),
+    Case("prompted_tools", "other-values", Kind.WRONG_VALUE),
+    Case("prompted_tools", "twice", Kind.EXTRA_CALL),
+    Case("prompted_tools", "prompted-enum", Kind.SCHEMA_MISMATCH),
+    Case("prompted_tools", "ignores-text-results", Kind.RESULT_UNUSED),
+    Case("image_result", "other-values", Kind.WRONG_VALUE),
+    Case("image_result", "twice", Kind.EXTRA_CALL),
+    Case("image_result", "refuses-closure", Kind.CLOSURE_MISSING, vendor=IMAGES),
 )
 
 
 def _all_cases() -> Iterator[Case]:
-    for name in PROBES:
+    for name in (name for name in PROBES if name not in _WITHOUT_TOOLS):
         # An endpoint without tools fails them all.
         yield Case(name, "no-tools", Kind.NO_TOOLS)
     for name in _CALL_PROBES:

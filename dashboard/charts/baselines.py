@@ -15,9 +15,9 @@ from dashboard.models import Endpoint, Watch, WatchEvent
 from dashboard.models.watch import ACCEPTED, Lane
 from dashboard.trust.text import displayed_rate
 from health import alarm_levels
-from health.detector import PROBE, Baseline, BaselineState, alarm_threshold
+from health.detector import PROBE, Baseline, BaselineState
 from health.rates import metric_rate
-from health.watch import YEAR, ChangeKind
+from health.watch import ChangeKind, watch_threshold
 from probes.outcomes import Metric
 
 MAX_EVENTS = 100
@@ -95,7 +95,7 @@ def _build_reference(  # noqa: PLR0913 -- the fields of a reference
     text: str,
 ) -> Reference:
     trials = round(baseline.trials / max(baseline.runs, 1))
-    limit = alarm_threshold(YEAR / endpoint.ttl)
+    limit = watch_threshold(endpoint.ttl)
     warn, alarm = (
         alarm_levels.warning_level(rate, trials, limit),
         alarm_levels.alarm_level(rate, trials, limit),

@@ -24,7 +24,7 @@ MAX_CHANGES = 40
 # Runs searched for suite changes and for the results before and after a change.
 MAX_RUNS = 500
 _MAX_VALUE_LENGTH = 300
-_KEY_FIELDS = ("provider", "model", "endpoint_url", "chat_template_hash")
+_KEY_FIELDS = ("provider", "model", "endpoint_url", "dialect", "chat_template_hash")
 # Facts that can change the answers of an endpoint; a name or a budget cannot.
 _BEHAVIOUR_FACTS = {*_KEY_FIELDS, "base_url", "options", "key", "max_concurrency", "suite_version"}
 # An edit and the profile that it opens are written in one transaction.
@@ -123,14 +123,18 @@ def _first_result(runs: Sequence[Run]) -> RunResult | None:
 
 
 def _profile_changes(profiles: Sequence[Profile]) -> Iterator[EndpointChange]:
-    """Key changes: the provider changes the template, users edit the rest."""
+    """Key changes: the provider changes a template that it shows, users edit the rest."""
     for old, new in pairwise(sorted(profiles, key=lambda profile: profile.epoch)):
         facts = [
             _clipped_fact(part, getattr(old, part), getattr(new, part)) for part in _KEY_FIELDS
         ]
         facts = [fact for fact in facts if fact.before != fact.after]
         # The template of another model is not known yet: not a change by the provider.
-        edited = [fact for fact in facts if fact.code != "chat_template_hash"]
+        edited = [
+            fact
+            for fact in facts
+            if fact.code != "chat_template_hash" or not new.has_template_of_vendor
+        ]
         side = ChangedBy.OURS if edited else ChangedBy.THEIRS
         title = _("The profile key changed: profile {epoch} began").format(epoch=new.epoch)
         yield EndpointChange(new.created_at, side, title, tuple(edited or facts))

@@ -18,6 +18,7 @@ FIELDS = {
     "parser": gettext_lazy("Text parser"),
     "schema_level": gettext_lazy("Schemas"),
     "supports_parallel_tool_use": gettext_lazy("Parallel calls"),
+    "parallel_calls": gettext_lazy("Most calls in one turn"),
     "supports_streaming_tool_use": gettext_lazy("Streamed calls"),
     "reasoning_replay": gettext_lazy("Reasoning replay"),
     "error_repair": gettext_lazy("Error repair"),
@@ -43,15 +44,22 @@ class CapabilityCell:
     run_id: int | None = None
     # Whether the endpoint makes calls at all. Only the label of the parser depends on it.
     makes_calls: bool = True
+    unsettled: bool = False
+    # Whether all calls that were seen came on the wire. Only the label of the parser depends on it.
+    all_on_wire: bool = True
 
     @property
     def is_known(self) -> bool:
-        return self.value not in (None, "unknown") or self._needs_no_parser
+        return self.unsettled or self.value not in (None, "unknown") or self._needs_no_parser
 
     @property
     def label(self) -> str:
+        if self.unsettled:
+            return _("not settled")
+        if self._needs_no_parser and self.makes_calls:
+            return _("none needed") if self.all_on_wire else _("none; some calls come as text")
         if self._needs_no_parser:
-            return _("none needed") if self.makes_calls else _("no calls")
+            return _("no calls")
         if self.is_code and isinstance(self.value, list):
             return value_label(", ".join(map(str, self.value)) or "none")
         return value_label(self.value)
@@ -76,7 +84,7 @@ class CapabilityCell:
 
     @property
     def _needs_no_parser(self) -> bool:
-        """Whether trials have shown that no text parser is needed."""
+        """Whether trials have shown that no text parser can be used."""
         return self.field == "parser" and self.value in (None, "unknown") and self.trials > 0
 
 
@@ -99,6 +107,8 @@ def _capability_cell(field: str, entry: Mapping[str, Any], *, makes_calls: bool)
         high=entry.get("high"),
         run_id=entry.get("run"),
         makes_calls=makes_calls,
+        unsettled=bool(entry.get("unsettled")),
+        all_on_wire=not entry.get("counts"),
     )
 
 

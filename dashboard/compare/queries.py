@@ -186,7 +186,8 @@ SELECT p.endpoint_id, m.metric, m.trials, m.failures, m.run_id
 FROM dashboard_profile p
 CROSS JOIN LATERAL (
     SELECT id FROM dashboard_run
-    WHERE endpoint_id = p.endpoint_id AND profile_id = p.id AND finished_at IS NOT NULL
+    WHERE endpoint_id = p.endpoint_id AND profile_id = p.id
+        AND state IN ('finished', 'failed') AND void_kind <> 'over_budget'
     ORDER BY id DESC LIMIT 1) r
 JOIN dashboard_runmetric m ON m.run_id = r.id
 WHERE p.endpoint_id = ANY(%(endpoints)s::bigint[]) AND p.ended_at IS NULL

@@ -12,6 +12,7 @@ _FACTS = {
     "endpoint_url": gettext_lazy("Base URL"),
     "base_url": gettext_lazy("Base URL"),
     "chat_template_hash": gettext_lazy("Chat template"),
+    "dialect": gettext_lazy("Dialect"),
     "suite_version": gettext_lazy("Suite"),
     "slug": gettext_lazy("Name"),
     "options": gettext_lazy("Request options"),

@@ -20,6 +20,8 @@ Labels = Mapping[str, Promise]
 
 STATUSES: Labels = {
     "failing": _("failing"),
+    "unreachable": _("unreachable"),
+    "refused": _("refused"),
     "degraded": _("degraded"),
     "no verdict": _("no verdict"),
     "stale": _("stale"),
@@ -128,6 +130,16 @@ PROBES: Labels = {
     "tool_choice": _("tool choice"),
     "parameters": _("parameters"),
     "foreign_ids": _("foreign ids"),
+    "schema_enum_nested": _("nested enums"),
+    "schema_ref": _("schema references"),
+    "parallel_three": _("three parallel calls"),
+    "parallel_five": _("five parallel calls"),
+    "many_tools": _("tool selection"),
+    "long_argument": _("long argument"),
+    "chain": _("call chain"),
+    "late_system": _("late system message"),
+    "prompted_tools": _("prompted tools"),
+    "image_result": _("image result"),
 }
 # Values of a capability profile; formats and parsers are names and stay as they are.
 CAPABILITIES: Labels = {
@@ -150,6 +162,8 @@ CAPABILITIES: Labels = {
     "refused": _("refused"),
     "taken": _("taken"),
     "works": _("works"),
+    "anywhere": _("anywhere"),
+    "first_only": _("first only"),
 }
 FINDINGS: Labels = {
     "no_call": _("no call"),
@@ -169,6 +183,8 @@ FINDINGS: Labels = {
     "not_repaired": _("not repaired"),
     "id_reused": _("id reused"),
     "stream_differs": _("stream differs"),
+    "not_streamed": _("not streamed"),
+    "wrong_order": _("wrong order"),
     "choice_ignored": _("choice ignored"),
     "deviation": _("deviation"),
     "wire_error": _("wire error"),
@@ -228,15 +244,25 @@ CAPABILITY_NAMES = {
     "parser": _("Text parser"),
     "schema_level": _("Schemas"),
     "supports_parallel_tool_use": _("Parallel calls"),
+    "parallel": _("Calls in one turn"),
+    "parallel_calls": _("Most calls in one turn"),
     "supports_streaming_tool_use": _("Streamed calls"),
+    "streaming": _("Streaming"),
     "reasoning_replay": _("Reasoning replay"),
     "error_repair": _("Error repair"),
+    "result_use": _("Result use"),
+    "value_fidelity": _("Value fidelity"),
     "tool_choice": _("Forcing a call"),
     "parallel_switch": _("Off-switch for parallel calls"),
     "accepts": _("Extras in a request"),
     "id_forms": _("Foreign call ids"),
     "trimmed_history": _("Trimmed history"),
     "violations": _("Broken histories"),
+    "deviations": _("Deviations from the format"),
+    "system_position": _("System messages"),
+    "prompted_tools": _("Prompted tools"),
+    "output_limit_parameter": _("Output limit"),
+    "output_limit_cap": _("Highest output limit"),
 }
 _CAPABILITY_MEANINGS = {
     "schema_level": {
@@ -249,6 +275,13 @@ _CAPABILITY_MEANINGS = {
         "xml": _("as XML in the text, which a parser reads"),
         "json_text": _("as JSON in the text, which a parser reads"),
         "none": _("no calls at all"),
+        "unsettled": _("not settled"),
+    },
+    "parallel": {
+        "any": _("several calls, of one tool or of different tools"),
+        "same_tool": _("several calls of one tool, not of different tools"),
+        "mixed": _("several calls of different tools"),
+        "none": _("one call at a time"),
     },
     "reasoning_replay": {
         "none": _("there is no reasoning to send back"),
@@ -262,11 +295,31 @@ _CAPABILITY_MEANINGS = {
         "limited": _("corrects a refused call, but seldom at once"),
         "none": _("never corrects a refused call"),
     },
+    "result_use": {
+        "reliable": _("answers use the results of tools"),
+        "limited": _("answers use the results of tools only at times"),
+        "none": _("answers never use the results of tools"),
+    },
+    "value_fidelity": {
+        "reliable": _("values arrive exactly as requested"),
+        "limited": _("some values arrive changed"),
+        "none": _("every value arrives changed"),
+    },
     "parallel_switch": {
         "obeyed": _("obeyed: one call a turn when asked"),
         "ignored": _("taken and ignored"),
         "refused": _("refused with an error"),
         "no switch": _("the format has none"),
+    },
+    "system_position": {
+        "anywhere": _("followed anywhere in a conversation"),
+        "first_only": _("accepted at the beginning only"),
+        "ignored": _("accepted later on, but ignored there"),
+    },
+    "prompted_tools": {
+        "hermes": _("calls between tool_call tags work"),
+        "json_text": _("calls as plain JSON work"),
+        "none": _("no described format works"),
     },
     "trimmed_history": {
         "taken": _("taken: old turns may be left out"),
@@ -277,6 +330,10 @@ _CAPABILITY_PARTS = {
     "refused": _("refused"),
     "works": _("works"),
     "ignored": _("ignored"),
+    "unsettled": _("not settled"),
+    "unknown": _("an unknown format"),
+    "fits": _("fits"),
+    "does_not_fit": _("does not fit"),
     "strict": _("strict schemas"),
     "developer": _("developer messages"),
     "unknown_parameter": _("unknown parameters"),
@@ -312,13 +369,45 @@ def capability_meaning(field: str, value: object) -> str:
     if isinstance(value, bool):
         return pgettext("capability", "yes") if value else pgettext("capability", "no")
     if isinstance(value, list):
-        return ", ".join(str(each) for each in value) or pgettext("capability", "none")
+        parts = [_list_part(each) for each in value]
+        return ", ".join(parts) or pgettext("capability", "none")
     if isinstance(value, Mapping):
         return _join_parts(value)
     if field == "tool_call_format" and str(value) not in _CAPABILITY_MEANINGS[field]:
         return gettext("on the wire, in the format {format}").format(format=_value_label(value))
     meaning = _CAPABILITY_MEANINGS.get(field, {}).get(str(value))
     return str(meaning) if meaning else _value_label(value)
+
+
+def unsettled_meaning(field: str, value: object, counts: Mapping[str, Any]) -> str:
+    """A field whose trials contradict each other: how often each value was seen."""
+    if isinstance(value, list | Mapping):
+        parts = ", ".join(_value_label(name) for name in counts)
+        return gettext("{meaning}; not settled: {parts}").format(
+            meaning=capability_meaning(field, value), parts=parts
+        )
+    seen = ", ".join(
+        gettext("{value} in {count}").format(value=_count_label(name), count=count)
+        for name, count in counts.items()
+    )
+    return gettext("not settled: {counts}").format(counts=seen) if seen else gettext("not settled")
+
+
+def _count_label(name: str) -> str:
+    answers = {"true": pgettext("capability", "yes"), "false": pgettext("capability", "no")}
+    return answers.get(name) or _value_label(name)
+
+
+def _list_part(value: object) -> str:
+    if not isinstance(value, Mapping):
+        return str(value)
+    # A deviation from the wire format; health/client_view.py lists them.
+    code, clients = str(value.get("code")), value.get("breaks") or ()
+    if not clients:
+        return code
+    return gettext("{deviation} (breaks {clients})").format(
+        deviation=code, clients=", ".join(map(str, clients))
+    )
 
 
 def _join_parts(value: Mapping[str, Any]) -> str:

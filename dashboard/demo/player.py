@@ -13,7 +13,9 @@ from datetime import datetime, timedelta
 
 from dashboard.demo.demo_fleet import FleetMember
 from dashboard.demo.player_schedule import SimulatedSchedule
+from health.capabilities import derive_capabilities
 from probes import fingerprint, runner
+from probes.adapters import adapter_for
 from probes.fingerprint import EngineFacts
 from probes.outcomes import Attempt, Outcome
 from probes.suite import plan_trials
@@ -74,6 +76,7 @@ class _EndpointPlayback:
         # Draws times and trials, not secrets.
         self._rng = random.Random(f"{span.seed}/{member.slug}")  # noqa: S311
         self._schedule = SimulatedSchedule(self._target.provider, member.every)
+        self._reasoning_replay = ""
 
     async def play(self, emit: Callable[[SimulatedRun], None]) -> None:
         clock = Clock(source=asyncio.get_running_loop().time, started=0)
@@ -100,12 +103,25 @@ class _EndpointPlayback:
     async def _play_attempts(
         self, suite: str, seed: int, transport: InProcessTransport
     ) -> tuple[Attempt, ...]:
-        # All attempts of a run start together and then wait for a free slot.
+        # One time for all attempts of a run.
         started_at = self._now()
-        attempts = runner.run_trials(
-            self._target, plan_trials(suite), seed=seed, transport=transport
+        stream = runner.run_trials(
+            self._target,
+            plan_trials(suite),
+            seed=seed,
+            transport=transport,
+            reasoning_replay=self._reasoning_replay,
         )
-        return tuple([replace(attempt, started_at=started_at) async for attempt in attempts])
+        attempts = tuple([replace(attempt, started_at=started_at) async for attempt in stream])
+        self._learn_replay(attempts)
+        return attempts
+
+    def _learn_replay(self, attempts: tuple[Attempt, ...]) -> None:
+        """The rule that a run measured is that of the next one."""
+        wire = adapter_for(self._target.provider).format
+        capability = derive_capabilities(attempts, wire)["reasoning_replay"]
+        if capability.trials:
+            self._reasoning_replay = str(capability.value)
 
     def _jitter(self) -> float:
         """A random factor as in the real schedule, so that endpoints are not probed in step."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -46,6 +46,8 @@ class CapabilityRow:
     evidence: tuple[Evidence, ...] = ()
     more_evidence: int = 0
     previous: str = ""
+    unsettled: bool = False
+    counts: Mapping[str, Any] = field(default_factory=dict)  # trials per value, where they differ
 
     @property
     def name(self) -> str:
@@ -53,17 +55,29 @@ class CapabilityRow:
 
     @property
     def meaning(self) -> str:
+        if self.unsettled:
+            return labels.unsettled_meaning(self.code, self.value, self.counts)
         if self.code == "parser" and self.value is None and self.trials:
-            return _("none needed: no call comes as text")
+            return self._no_parser_meaning
         return labels.capability_meaning(self.code, self.value)
+
+    @property
+    def _no_parser_meaning(self) -> str:
+        shown = sum(self.counts.values())
+        if not shown:
+            return _("none needed: no call comes as text")
+        leaked = _("none: calls come on the wire, and {leaked} of {shown} came as text")
+        return leaked.format(leaked=shown - self.agree, shown=shown)
 
     @property
     def is_code(self) -> bool:
         """The meaning is a list of wire values, which are not translated."""
-        return isinstance(self.value, list) and bool(self.value)
+        return isinstance(self.value, list) and bool(self.value) and not self.unsettled
 
     @property
     def is_known(self) -> bool:
+        if self.unsettled:
+            return True
         if self.code == "parser":
             return self.value is not None or bool(self.trials)
         return self.value not in (None, "unknown")
@@ -143,6 +157,8 @@ def _capability_row(
         evidence=tuple(evidence[:MAX_EVIDENCE]),
         more_evidence=max(len(evidence) - MAX_EVIDENCE, 0),
         previous=_previous_meaning(code, entry, previous),
+        unsettled=bool(entry.get("unsettled")),
+        counts=entry.get("counts") or {},
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.db.models import F
 from django.utils import timezone
 
 from dashboard.charts import endpoint_changes, run_history
@@ -19,18 +20,28 @@ from dashboard.policy import text as policy_text
 from dashboard.rollouts import diff, stage_panel
 from dashboard.rollouts.diff import ProfileDiff
 from dashboard.rollouts.stage_panel import StagePanel
+from health.dialect_suggestion import suggest_dialect
 
 MAX_PROFILES = 10
 
 
 def read_page_context(endpoint: Endpoint, policy: Policy | None) -> dict[str, Any]:
     """The number of queries does not depend on the length of the history."""
-    profiles = list(endpoint.profiles.order_by("-epoch")[:MAX_PROFILES])
+    # The current profile first: it is an older one if its key came back.
+    current_first = F("ended_at").desc(nulls_first=True)
+    profiles = list(endpoint.profiles.order_by(current_first, "-epoch")[:MAX_PROFILES])
+    findings = run_history.latest_findings(endpoint)
     return {
         **read_status_context(endpoint, profiles[0], policy),
         "profiles": profiles,
         "capabilities": read_capability_table(profiles[0], _last_measured(profiles)),
-        "findings": run_history.latest_findings(endpoint),
+        "findings": findings,
+        "dialect_suggestion": suggest_dialect(
+            profiles[0].provider,
+            profiles[0].dialect,
+            findings={finding.kind for finding in findings},
+            capabilities=profiles[0].capabilities,
+        ),
         **_changes_context(endpoint, profiles),
     }
 

@@ -12,6 +12,7 @@ from typing import Any, cast
 from django import forms
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from typing_extensions import override
 
 from dashboard.core import durations, labels
 from dashboard.core.errors import Refused
@@ -21,15 +22,32 @@ from dashboard.endpoints.tags import check_tags
 from dashboard.models import Endpoint
 from dashboard.models.endpoint import TTL_MAX, TTL_MIN
 from dashboard.models.people import Team
+from probes.dialects import BY_FORMAT, check_dialect
 from probes.errors import TargetError
 from probes.secret import Secret
-from probes.target import Provider, check_base_url, check_key, check_options
+from probes.target import (
+    Provider,
+    check_base_url,
+    check_key,
+    check_options,
+    check_template_hash,
+)
 
 # Paths of pages that live beside /endpoints/<slug>/.
 RESERVED_SLUGS = {"new"}
 MAX_OPTIONS = 10_000
 MAX_DEPTH = 20
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?")
+
+
+def _dialect_choices() -> list[Any]:
+    """The provider's own, and all dialects in groups by wire format."""
+    groups = [
+        (wire_format, [(each.name, each.name) for each in dialects])
+        for wire_format, dialects in BY_FORMAT.items()
+        if len(dialects) > 1
+    ]
+    return [("", _("the provider's own")), *groups]
 
 
 class EndpointForm(forms.Form):
@@ -162,6 +180,29 @@ class EndpointForm(forms.Form):
         max_length=8,
         help_text=gettext_lazy("A short word, such as USD. Nothing is converted."),
     )
+    dialect = forms.ChoiceField(
+        label=gettext_lazy("Dialect"),
+        required=False,
+        choices=_dialect_choices,
+        help_text=gettext_lazy(
+            "Which version or route of a vendor's API it speaks. It decides what is sent, so "
+            "another one opens a new profile."
+        ),
+        error_messages={"invalid_choice": gettext_lazy("There is no dialect %(value)r.")},
+        widget=forms.Select({"translate": "no"}),
+    )
+    chat_template_hash = forms.CharField(
+        label=gettext_lazy("Chat template hash"),
+        required=False,
+        max_length=100,
+        help_text=gettext_lazy(
+            "The SHA-256 of the model's chat template, for a server that does not show it. "
+            "Another one opens a new profile. A template that the server shows takes precedence."
+        ),
+        widget=forms.TextInput(
+            {"autocapitalize": "none", "autocomplete": "off", "translate": "no"}
+        ),
+    )
     options = forms.CharField(
         label=gettext_lazy("Request options"),
         required=False,
@@ -182,6 +223,8 @@ class EndpointForm(forms.Form):
         "price_input",
         "price_output",
         "currency",
+        "dialect",
+        "chat_template_hash",
         "options",
     )
     # The updated_at that the editor loaded: a later change by another user is not overwritten.
@@ -241,6 +284,25 @@ class EndpointForm(forms.Form):
             raise forms.ValidationError(labels.probe_error_text(exc)) from exc
         return options
 
+    def clean_chat_template_hash(self) -> str:
+        try:
+            return check_template_hash(self.cleaned_data["chat_template_hash"])
+        except TargetError as exc:
+            raise forms.ValidationError(labels.probe_error_text(exc)) from exc
+
+    @override
+    def clean(self) -> dict[str, Any]:
+        try:
+            check_dialect(
+                Provider(self.cleaned_data["provider"]), self.cleaned_data.get("dialect", "")
+            )
+        except KeyError:
+            # Its own message names the provider that does not exist.
+            pass
+        except TargetError as exc:
+            self.add_error("dialect", labels.probe_error_text(exc))
+        return self.cleaned_data
+
     def clean_tags(self) -> list[str]:
         try:
             return check_tags(re.split(r"[,\s]+", self.cleaned_data["tags"]))
@@ -274,7 +336,7 @@ class EndpointForm(forms.Form):
 class TryForm(EndpointForm):
     """The endpoint form with only the fields that a request needs."""
 
-    TRY_FIELDS = ("provider", "base_url", "model", "key", "forget_key", "options")
+    TRY_FIELDS = ("provider", "base_url", "model", "key", "forget_key", "options", "dialect")
 
     def __init__(self, data: Any, *, endpoint: Endpoint | None = None) -> None:
         super().__init__(data, endpoint=endpoint)
@@ -336,6 +398,7 @@ def check_slug(slug: str) -> str:
 def _endpoint_values(endpoint: Endpoint) -> dict[str, Any]:
     unchanged = ["slug", "provider", "base_url", "model", "max_concurrency", "enabled"]
     unchanged += ["daily_requests", "daily_tokens", "price_input", "price_output", "currency"]
+    unchanged += ["dialect", "chat_template_hash"]
     return {
         **{name: getattr(endpoint, name) for name in unchanged},
         "tags": ", ".join(endpoint.tags),

@@ -48,8 +48,8 @@ def _status_headline(summary: EndpointSummary) -> str:
             return _("Not probed yet: the first run decides")
         case Status.OFF:
             return _("It is not probed on schedule, so this is what was last known")
-        case Status.NO_VERDICT:
-            return _("The last run came to no verdict")
+        case Status.UNREACHABLE | Status.REFUSED | Status.NO_VERDICT:
+            return _no_verdict_headline(summary)
         case Status.STALE:
             assert summary.last_ended_at is not None
             span = durations.format_rough_duration(timezone.now() - summary.last_ended_at)
@@ -58,6 +58,22 @@ def _status_headline(summary: EndpointSummary) -> str:
             return _rate_headline(summary)
         case _:
             return ""
+
+
+def _no_verdict_headline(summary: EndpointSummary) -> str:
+    if summary.status is Status.NO_VERDICT:
+        return _("The last run came to no verdict")
+    causes = {
+        "auth_rejected": _("Refused: the API key was rejected (401 or 403)"),
+        "not_found": _("Refused: no such model or path (404)"),
+        "redirected": _("Refused: the URL redirects elsewhere (3xx)"),
+        "not_json": _("Refused: the answers are not JSON"),
+        "unreachable": _("Unreachable: no connection"),
+        "timed_out": _("Unreachable: no answer in time"),
+        "broken_off": _("Unreachable: every connection broke off"),
+        "overloaded": _("Unreachable: only server errors (5xx)"),
+    }
+    return causes.get(summary.void_kind) or _("Refused: every request was rejected")
 
 
 def _rate_headline(summary: EndpointSummary) -> str:

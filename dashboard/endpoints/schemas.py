@@ -16,6 +16,8 @@ _EXAMPLE: dict[str, Any] = {
     "base_url": "https://inference.example/v1",
     "model": "qwen3-32b",
     "options": {"temperature": 0},
+    "dialect": "qwen_preserved",
+    "chat_template_hash": "",
     "ttl": "6h",
     "max_concurrency": 4,
     "enabled": True,
@@ -42,6 +44,14 @@ class EndpointFields(BaseModel):
     model: str | None = None
     key: str | None = Field(default=None, description="The credential; it is never given out again")
     options: dict[str, Any] | None = Field(default=None, description="Sent with every request")
+    dialect: str | None = Field(
+        default=None,
+        description="What it speaks: deepseek_v32, plain, …; empty: the provider's own",
+    )
+    chat_template_hash: str | None = Field(
+        default=None,
+        description="SHA-256 of the chat template, for a server that does not show it",
+    )
     ttl: str | None = Field(default=None, description="Probe every: 30m, 6h, 1d")
     max_concurrency: StrictInt | None = Field(default=None, description="Requests at once")
     enabled: StrictBool | None = Field(default=None, description="Probe on schedule")
@@ -112,6 +122,8 @@ class EndpointOut(BaseModel):
     base_url: str
     model: str
     options: dict[str, Any]
+    dialect: str = Field(description="Empty: the provider's own")
+    chat_template_hash: str = Field(description="As declared; a template that it shows wins")
     ttl: str
     max_concurrency: int
     enabled: bool
@@ -142,10 +154,11 @@ def endpoint_out(endpoint: Endpoint) -> EndpointOut:
     """Requires an endpoint that was selected with its credential."""
     credential: Credential | None = getattr(endpoint, "credential", None)
     same = ("slug", "provider", "base_url", "model", "options", "max_concurrency", "enabled")
+    asked = ("dialect", "chat_template_hash")
     times = ("next_due_at", "last_finished_at", "created_at", "updated_at")
     limits = ("daily_requests", "daily_tokens", "price_input", "price_output", "currency", "tags")
     return EndpointOut(
-        **{name: getattr(endpoint, name) for name in (*same, *times, *limits)},
+        **{name: getattr(endpoint, name) for name in (*same, *asked, *times, *limits)},
         ttl=durations.format_duration(endpoint.ttl),
         team=endpoint.team.name if endpoint.team else None,
         key=Key(stored=credential is not None, hint=credential.hint if credential else ""),

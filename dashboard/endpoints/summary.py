@@ -68,6 +68,7 @@ class EndpointSummary:
     rate: Rate | None
     active: ActiveRun | None
     condition: WatchSummary = UNKNOWN
+    void_kind: str = ""  # why the last run has no verdict
 
     @property
     def digest(self) -> str:
@@ -101,7 +102,7 @@ _ENDPOINT_FIELDS = len(FleetEndpoint._fields)
 
 def _summary_from_row(record: tuple[Any, ...], now: datetime) -> EndpointSummary:
     entry = FleetEndpoint._make(record[:_ENDPOINT_FIELDS])
-    run_id, ended_s, trials, failures, *watched = record[_ENDPOINT_FIELDS:-4]
+    run_id, ended_s, void_kind, trials, failures, *watched = record[_ENDPOINT_FIELDS:-4]
     watch, active_run = parse_watch_summary(*watched), record[-4:]
     ended_at = None if ended_s is None else datetime.fromtimestamp(ended_s, UTC)
     rate = None if trials is None else metric_rate(Metric.PARSE_SUCCESS, trials, failures)
@@ -110,25 +111,28 @@ def _summary_from_row(record: tuple[Any, ...], now: datetime) -> EndpointSummary
         timedelta(seconds=entry.ttl_s),
         ended_at,
         rate,
+        void_kind or "",
         baseline=watch.known,
         worst=watch.worst,
         below_gate=bool(watch.below_gate),
     )
     active = None if active_run[0] is None else ActiveRun._make(active_run)
     return EndpointSummary(
-        entry, endpoint_status(facts, now), run_id, ended_at, rate, active, watch
+        entry, endpoint_status(facts, now), run_id, ended_at, rate, active, watch, facts.void_kind
     )
 
 
 # The columns of FleetEndpoint, then the last run with its parse success, the watch, and the run in
-# progress. Each endpoint costs a few index lookups, independent of the length of its history.
+# progress. A run that was stopped, or that the budget kept from starting, says nothing about the
+# endpoint and leaves the verdict of the run before. Each endpoint costs a few index lookups,
+# independent of the length of its history.
 _EVERY_ENDPOINT = """
 SELECT e.id, e.slug, e.provider, e.model, e.base_url, e.tags, e.enabled,
     extract(epoch FROM e.ttl)::float8, extract(epoch FROM e.next_due_at)::float8,
     extract(epoch FROM e.last_finished_at)::float8, extract(epoch FROM e.updated_at)::float8,
     p.id, coalesce(f.stage, p.stage), coalesce(t.name, ''),
     CASE WHEN f.id <> p.id THEN p.stage ELSE '' END,
-    last.id, extract(epoch FROM last.finished_at)::float8, m.trials, m.failures,
+    last.id, extract(epoch FROM last.finished_at)::float8, last.void_kind, m.trials, m.failures,
     w.known, array_to_string(w.below_gate, ','), i.opened, s.modes,
     a.id, a.state, a.done, a.planned
 FROM dashboard_endpoint e
@@ -136,8 +140,9 @@ JOIN dashboard_profile p ON p.endpoint_id = e.id AND p.ended_at IS NULL
 LEFT JOIN dashboard_profile f ON f.endpoint_id = e.id AND f.in_force
 LEFT JOIN dashboard_team t ON t.id = e.team_id
 LEFT JOIN LATERAL (
-    SELECT id, finished_at FROM dashboard_run
-    WHERE endpoint_id = e.id AND finished_at IS NOT NULL ORDER BY id DESC LIMIT 1) last ON true
+    SELECT id, finished_at, void_kind FROM dashboard_run
+    WHERE endpoint_id = e.id AND state IN ('finished', 'failed') AND void_kind <> 'over_budget'
+    ORDER BY id DESC LIMIT 1) last ON true
 LEFT JOIN dashboard_runmetric m ON m.run_id = last.id AND m.metric = 'parse_success'
 LEFT JOIN dashboard_watch w ON w.profile_id = p.id AND w.lane = %(lane)s
 LEFT JOIN (

@@ -192,8 +192,38 @@ class FleetHeader:
 
     @property
     def headline(self) -> str:
+        """What is failing or degraded, then what gives no answer."""
+        silent = self._silent_headline
+        if silent and not self._bad_count:
+            return silent
+        return f"{self._health_headline} {silent}".strip()
+
+    @property
+    def _bad_count(self) -> int:
+        return self.fleet.counts[Status.FAILING] + self.fleet.counts[Status.DEGRADED]
+
+    @property
+    def _silent_headline(self) -> str:
         total, counts = len(self.fleet.summaries), self.fleet.counts
-        bad = counts[Status.FAILING] + counts[Status.DEGRADED]
+        silent = counts[Status.UNREACHABLE] + counts[Status.REFUSED]
+        if not silent:
+            return ""
+        return ngettext(
+            "{silent} of {total} endpoints gives no answer: {unreachable} unreachable, "
+            "{refused} refused.",
+            "{silent} of {total} endpoints give no answer: {unreachable} unreachable, "
+            "{refused} refused.",
+            silent,
+        ).format(
+            silent=silent,
+            total=total,
+            unreachable=counts[Status.UNREACHABLE],
+            refused=counts[Status.REFUSED],
+        )
+
+    @property
+    def _health_headline(self) -> str:
+        total, counts, bad = len(self.fleet.summaries), self.fleet.counts, self._bad_count
         if not bad:
             return ngettext(
                 "The one endpoint holds what is normal for it.",

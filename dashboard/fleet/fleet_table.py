@@ -63,6 +63,8 @@ def short_name(metric: Metric) -> str:
         Metric.PARALLEL_DOWNGRADE: pgettext("column", "Parallel"),
         Metric.UNSAFE_BLOCKED: pgettext("column", "Blocked"),
         Metric.STREAM_DISAGREEMENT: pgettext("column", "Stream"),
+        Metric.RESULT_USE: pgettext("column", "Results"),
+        Metric.VALUE_FIDELITY: pgettext("column", "Values"),
         Metric.AVAILABILITY: pgettext("column", "Available"),
     }[metric]
 

@@ -12,7 +12,15 @@ from dashboard.models.watch import Lane
 from dashboard.policy.api.modes import SwitchOut, switch_out
 from dashboard.trust.detection import incident_headline
 
-_FIGURES = {"trials": 20, "failures": 9, "reference": 0.93, "estimate": 0.61, "known": "frozen"}
+_FIGURES = {
+    "trials": 20,
+    "failures": 9,
+    "reference": 0.93,
+    "estimate": 0.61,
+    "rate": 0.61,
+    "latest": [22, 36, 3],
+    "known": "frozen",
+}
 _INCIDENT: dict[str, Any] = {
     "id": 17,
     "endpoint": "vllm-qwen3",
@@ -54,10 +62,16 @@ class IncidentOut(BaseModel):
     worst: int = Field(description="as it was at worst")
     refused: bool = Field(description="The endpoint refused, which needs no statistics")
     state: str = Field(description="open; recovered, accepted, superseded")
-    figures: dict[str, Any] = Field(description="Of the run that opened it")
+    figures: dict[str, Any] = Field(
+        description="Of the runs that opened it: `rate` is the mean success rate of the runs since "
+        "the change, `latest` their successes, trials and number; `worst` of the runs that made it "
+        "most severe"
+    )
     opened_at: datetime
     ended_at: datetime | None
-    release_wanted: bool = Field(description="It could be left, if somebody allows it")
+    release_wanted: bool = Field(
+        description="It has recovered and awaits release; false again once later runs are bad"
+    )
     acknowledged_at: datetime | None
     acknowledged_by: str | None
 
@@ -72,7 +86,9 @@ class IncidentList(BaseModel):
 
 
 class EventOut(BaseModel):
-    kind: str = Field(description="opened, escalated, eased, recovered, acknowledged, …")
+    kind: str = Field(
+        description="opened, escalated, eased, release_wanted, release_withdrawn, recovered, …"
+    )
     at: datetime
     severity: int | None
     figures: dict[str, Any]

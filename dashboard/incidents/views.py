@@ -83,8 +83,8 @@ def acknowledge_incident(request: HttpRequest, incident_id: int) -> HttpResponse
 def release_incident(request: HttpRequest, incident_id: int) -> HttpResponse:
     incident = _find_incident(incident_id)
     try:
-        note = request.POST.get("reason", "")
-        detection.release_incident(incident, by=cast(User, request.user), note=note)
+        by, note = cast(User, request.user), request.POST.get("reason", "")
+        detection.release_incident(incident, by=by, note=note, is_offered=True)
     except Refused as exc:
         messages.error(request, exc.message)
     else:

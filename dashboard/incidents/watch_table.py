@@ -22,7 +22,7 @@ from health.metric_state import Alarm, MetricState
 from health.modes import WATCHED
 from health.power import detectable_drop
 from health.rates import DIRECTIONS, Direction, Rate, metric_rate
-from health.watch import YEAR, Watch
+from health.watch import Watch, watch_threshold
 from probes.outcomes import Metric
 
 WITHIN_RUNS = 10
@@ -87,7 +87,7 @@ def read_watch_table(endpoint: Endpoint, watch: Watch) -> WatchTable:
     rows = tuple(_watched_metric(metric, watch.gauge(metric), last, endpoint) for metric in WATCHED)
     span = durations.format_rough_duration(WITHIN_RUNS * endpoint.ttl)
     within = _("{count} runs ({span})").format(count=WITHIN_RUNS, span=span)
-    return WatchTable(rows, detector.alarm_threshold(YEAR / endpoint.ttl), within)
+    return WatchTable(rows, watch_threshold(endpoint.ttl), within)
 
 
 def _watched_metric(
@@ -104,7 +104,7 @@ def _watched_metric(
         reference=None if reference is None else displayed_rate(metric, reference),
         last=_rate(metric, *last.get(metric, (0, 0))),
         log_m=None if log_m == -inf else log_m,
-        alarm_at=detector.alarm_threshold(YEAR / endpoint.ttl),
+        alarm_at=watch_threshold(endpoint.ttl),
         alarm=gauge.alarm,
         detectable=_detectable_text(metric, gauge, last.get(metric, (0, 0))[0], endpoint),
     )
@@ -120,9 +120,7 @@ def _detectable_text(metric: Metric, gauge: MetricState, trials: int, endpoint: 
     trials = trials or round(baseline.trials / max(baseline.runs, 1))
     if reference is None or not trials:
         return ""
-    drop = _detectable_drop(
-        round(reference, 4), trials, detector.alarm_threshold(YEAR / endpoint.ttl)
-    )
+    drop = _detectable_drop(round(reference, 4), trials, watch_threshold(endpoint.ttl))
     if drop is None:
         return _("not even a collapse")
     is_high_good = DIRECTIONS[metric] is Direction.HIGH

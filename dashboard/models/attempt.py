@@ -32,6 +32,7 @@ class Attempt(models.Model):
     verdicts = models.JSONField()  # [[metric, good, parser?], ...]: the observations it leads to
     facts = models.JSONField(default=dict)  # the input of the capability profile
     requests = models.IntegerField(default=1)
+    retried = models.JSONField(default=dict)  # {"429": 2}: answers that were retried, by status
     http_status = models.SmallIntegerField(null=True)
     latency_ms = models.IntegerField(null=True)
     first_byte_ms = models.IntegerField(null=True)

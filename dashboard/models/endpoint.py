@@ -39,6 +39,12 @@ class Endpoint(models.Model):
     model = models.CharField(max_length=200)
     # Added to every request; must not contain secrets.
     options = models.JSONField("request options", default=dict, blank=True)
+    # The name of a dialect (probes.dialects); empty is the provider's own.
+    dialect = models.CharField(max_length=32, default="", db_default="", blank=True)
+    # The SHA-256 of a template that the endpoint does not show; one that it shows wins.
+    chat_template_hash = models.CharField(
+        "chat template hash", max_length=64, default="", db_default="", blank=True
+    )
     ttl = models.DurationField("time to live", default=timedelta(hours=6))
     max_concurrency = models.PositiveSmallIntegerField(
         "requests at once", default=4, validators=[MinValueValidator(1), MaxValueValidator(64)]

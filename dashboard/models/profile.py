@@ -17,6 +17,14 @@ class Stage(models.TextChoices):
     ROLLED_BACK = "rolled_back"
 
 
+class Declaration(models.TextChoices):
+    """Whether the template of a key was declared by an operator."""
+
+    NONE = ""  # no template is known, or the endpoint showed it
+    OPEN = "open"  # declared, and not shown by the endpoint
+    CONFIRMED = "confirmed"  # declared, and then shown by the endpoint
+
+
 class Profile(models.Model):
     endpoint = models.ForeignKey("dashboard.Endpoint", models.CASCADE, related_name="profiles")
     epoch = models.PositiveIntegerField()
@@ -24,6 +32,11 @@ class Profile(models.Model):
     model = models.CharField(max_length=200)
     endpoint_url = models.CharField(max_length=2048)
     chat_template_hash = models.CharField(max_length=64, blank=True)
+    declaration = models.CharField(
+        max_length=16, choices=Declaration, db_default=Declaration.NONE.value, blank=True
+    )
+    # The dialect that its runs speak; empty is the provider's own. Another one is another profile.
+    dialect = models.CharField(max_length=32, db_default="", blank=True)
     key_hash = models.BinaryField(max_length=32)
     # The facts that the endpoint last reported about itself, and all values of each so far.
     fingerprint = models.JSONField(default=dict)
@@ -58,3 +71,13 @@ class Profile(models.Model):
     @override
     def __str__(self) -> str:
         return f"profile {self.epoch} of endpoint {self.endpoint_id}"
+
+    @property
+    def has_shown_template(self) -> bool:
+        """Whether the endpoint itself showed the template, so that a declared one is not needed."""
+        return bool(self.chat_template_hash) and self.declaration != Declaration.OPEN
+
+    @property
+    def has_template_of_vendor(self) -> bool:
+        """Whether the template was shown and never declared: another one is a vendor's change."""
+        return bool(self.chat_template_hash) and self.declaration == Declaration.NONE

@@ -28,6 +28,8 @@ class State(models.TextChoices):
 ACTIVE = (State.QUEUED, State.LEASED, State.RUNNING)
 HELD = (State.LEASED, State.RUNNING)
 ENDED = (State.FINISHED, State.FAILED, State.ABANDONED)
+# The void_kind of a run that the endpoint's daily budget kept from starting.
+OVER_BUDGET = "over_budget"
 
 
 class Trigger(models.TextChoices):
@@ -89,6 +91,8 @@ class Run(models.Model):
 
     state = models.CharField(max_length=16, choices=State, db_default=State.QUEUED.value)
     reason = models.TextField(blank=True, db_default="")
+    # The kind of finding that left it without a verdict, or "over_budget".
+    void_kind = models.CharField(max_length=40, blank=True, db_default="")
     claims = models.PositiveSmallIntegerField(db_default=0)
     max_claims = models.PositiveSmallIntegerField(db_default=5)
     not_before = models.DateTimeField(db_default=Now())
@@ -120,6 +124,7 @@ class Run(models.Model):
     failed = models.PositiveIntegerField(db_default=0)
     void = models.PositiveIntegerField(db_default=0)
     requests = models.PositiveIntegerField(db_default=0)
+    retried = models.JSONField(db_default={})  # {"429": 28}: answers that were retried, by status
     input_tokens = models.PositiveBigIntegerField(db_default=0)
     output_tokens = models.PositiveBigIntegerField(db_default=0)
     # Sums over the answers, and over attempts that did not pass: charts read these, never

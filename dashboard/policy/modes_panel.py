@@ -35,7 +35,7 @@ class ActiveSwitch:
     def figures(self) -> str:
         """The evidence of the detector; for a mode that was switched on later, the last rate."""
         figures, incident = self.switch.figures, self.switch.incident
-        estimate = figures.get("estimate")
+        estimate = figures.get("rate", figures.get("estimate"))
         if evidence := figure_text.evidence_text(figures):
             return evidence
         if incident is None or estimate is None:

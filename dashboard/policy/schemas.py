@@ -69,9 +69,20 @@ class PolicyProfile(_Part):
     epoch: int = Field(description="Which profile of the endpoint")
 
 
+class PolicyTarget(_Part):
+    provider: str
+    model: str
+    url: str
+    # Absent in versions that were stored before this field.
+    dialect: str = Field("", description="What it was measured in; empty: the provider's own")
+
+
 class PolicyCandidate(_Part):
     epoch: int = Field(description="Which profile of the endpoint")
     stage: str
+    # Absent in versions that were stored before these fields.
+    target: PolicyTarget | None = Field(None, description="What its requests go to")
+    changed_by: str = Field("operator", description="operator or vendor: who changed the key")
 
 
 class AutomaticMode(_Part):
@@ -109,7 +120,9 @@ class ToolCalls(_Part):
 
 class Parallel(_Part):
     allowed: bool
-    max_calls_per_turn: int
+    max_calls_per_turn: int = Field(
+        description="The most calls that arrived right in one turn; 0 without tools"
+    )
 
 
 class Streaming(_Part):
@@ -155,6 +168,9 @@ class PolicyOut(_Part):
 
     version: int = Field(description="Grows with every change; also the ETag")
     endpoint: str
+    target: PolicyTarget | None = Field(
+        None, description="What the policy is for: compare it with where your requests go"
+    )
     profile: PolicyProfile = Field(description="The one in force")
     candidate: PolicyCandidate | None = Field(
         description="The profile of the present key, where it waits to be promoted"

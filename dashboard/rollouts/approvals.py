@@ -80,7 +80,7 @@ def _pending_releases(teams: Teams) -> list[PendingDecision]:
         PendingDecision(
             key=f"release-{incident.pk}",
             endpoint=incident.profile.endpoint.slug,
-            question=_("Its figures are back to normal. May its most careful modes be left?"),
+            question=_("It has recovered. Release its fallback modes?"),
             since=incident.opened_at,
             address=reverse("incident", args=[incident.pk]) + "#release",
         )

@@ -66,6 +66,7 @@ def diff_keys(before: Profile, after: Profile) -> list[DiffLine]:
         DiffLine(_("Provider"), before.provider, after.provider, is_code=True),
         DiffLine(_("Model"), before.model, after.model, is_code=True),
         DiffLine(_("Address"), before.endpoint_url, after.endpoint_url, is_code=True),
+        DiffLine(_("Dialect"), _dialect_name(before), _dialect_name(after), is_code=True),
         DiffLine(
             _("Chat template"),
             before.chat_template_hash[:_HASH_LENGTH] or _("not known"),
@@ -74,6 +75,10 @@ def diff_keys(before: Profile, after: Profile) -> list[DiffLine]:
         ),
     ]
     return [line for line in lines if line.differs]
+
+
+def _dialect_name(profile: Profile) -> str:
+    return profile.dialect or _("the provider's own")
 
 
 def diff_policies(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[DiffLine]:

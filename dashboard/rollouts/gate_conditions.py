@@ -25,6 +25,7 @@ _STATE_LABELS = {
 }
 _CONDITION_NAMES = {
     "format": _("Format of tool calls"),
+    "ordinary_client": _("Works with an ordinary SDK"),
     "fresh": _("Age of what was measured"),
     "runs": _("Runs"),
     "full_runs": _("Runs of the full suite"),
@@ -42,6 +43,9 @@ _VALUE_LABELS = {
     "stale": _("stale"),
     "left": _("left"),
     "spent": _("spent"),
+    "yes": _("yes"),
+    "no": _("no"),
+    "unknown": _("unknown"),
     **BASELINE_STATES,
 }
 # States differ in shape as well as in colour. Paths on a 12 x 12 grid.

@@ -46,6 +46,9 @@ class GateForm(forms.Form):
         label=gettext_lazy("Baseline, at least"),
         choices=[(known.value, BASELINE_STATES[known.value]) for known in BaselineState],
     )
+    ordinary_client = forms.BooleanField(
+        label=gettext_lazy("An ordinary SDK must work"), required=False
+    )
     open_incidents = _count_field(gettext_lazy("Open incidents, at most"), MOST_INCIDENTS)
     age_hours = forms.FloatField(
         label=gettext_lazy("Hours at the stage before, at least"),
@@ -109,7 +112,10 @@ class GateForm(forms.Form):
         """The gate as JSON, in the format of health.gates."""
         cleaned = self.cleaned_data
         plain = ("runs", "full_runs", "trials", "baseline", "open_incidents", "age_hours")
-        body = {name: cleaned[name] for name in (*plain, "live_wanted", "live_trials")}
+        body = {
+            name: cleaned[name]
+            for name in (*plain, "ordinary_client", "live_wanted", "live_trials")
+        }
         for lane, prefix in _RATE_PREFIXES.items():
             rates = {metric: cleaned.get(f"{prefix}_{metric.value}") for metric in DIRECTIONS}
             body[lane] = {
@@ -179,6 +185,7 @@ def _initial(gate: Gate) -> dict[str, Any]:
         "baseline": gate.baseline.value,
         "open_incidents": gate.open_incidents,
         "age_hours": f"{gate.age / timedelta(hours=1):g}",
+        "ordinary_client": gate.ordinary_client,
         "live_wanted": gate.live_wanted,
         "live_trials": gate.live_trials,
     }

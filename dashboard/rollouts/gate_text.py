@@ -35,6 +35,7 @@ def describe_gate(gate: Gate) -> dict[str, str]:
         _("Runs"): at_least.format(count=gate.runs),
         _("Runs of the full suite"): at_least.format(count=gate.full_runs),
         _("Trials"): at_least.format(count=gate.trials),
+        _("Ordinary SDK"): _("must work") if gate.ordinary_client else _("not needed"),
         **_describe_rates(gate.rates, "{metric}"),
         _("Baseline"): code_label(gate.baseline.value, BASELINE_STATES),
         _("Open incidents"): _("at most {count}").format(count=gate.open_incidents),

@@ -52,6 +52,7 @@ def row_values(attempt: Attempt) -> dict[str, Any]:
         "verdicts": Jsonb([_verdict_row(verdict) for verdict in attempt.verdicts]),
         "facts": Jsonb(_sanitize_json(dict(attempt.facts))),
         "requests": attempt.evidence.requests,
+        "retried": Jsonb(dict(attempt.retried)),
         "status": attempt.http_status,
         "latency": attempt.latency_ms,
         "first_byte": attempt.first_byte_ms,
@@ -86,6 +87,7 @@ def attempt_from_row(row: models.Attempt) -> Attempt:
         usage=Usage(input_tokens=row.input_tokens, output_tokens=row.output_tokens),
         fingerprint=row.fingerprint,
         facts=row.facts,
+        retried=row.retried,
     )
 
 
@@ -148,10 +150,11 @@ kept AS (
     FROM me ON CONFLICT DO NOTHING),
 stored AS (
     INSERT INTO dashboard_attempt (run_id, probe, trial, run_at, token, outcome, findings, verdicts,
-        facts, requests, http_status, latency_ms, first_byte_ms, input_tokens, output_tokens,
-        fingerprint, evidence_sha256, started_at, created_at)
+        facts, requests, retried, http_status, latency_ms, first_byte_ms, input_tokens,
+        output_tokens, fingerprint, evidence_sha256, started_at, created_at)
     SELECT id, %(probe)s, %(trial)s, created_at, %(token)s, %(outcome)s, %(findings)s, %(verdicts)s,
-        %(facts)s, %(requests)s, %(status)s, %(latency)s, %(first_byte)s, %(input)s, %(output)s,
+        %(facts)s, %(requests)s, %(retried)s, %(status)s, %(latency)s, %(first_byte)s, %(input)s,
+        %(output)s,
         %(fingerprint)s, %(sha256)s, %(started_at)s, statement_timestamp()
     FROM me ON CONFLICT DO NOTHING RETURNING 1),
 paid AS (

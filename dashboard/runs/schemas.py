@@ -17,10 +17,11 @@ _RUN: dict[str, Any] = {
     "epoch": 2,
     "trigger": "api",
     "suite": "light",
-    "suite_version": "tool-probe-v1",
+    "suite_version": "tool-probe-v2",
     "seed": 5128371,
     "state": "running",
     "reason": "",
+    "void_kind": "",
     "progress": {"done": 12, "planned": 35},
     "passed": 0,
     "failed": 0,
@@ -28,6 +29,7 @@ _RUN: dict[str, Any] = {
     "requests": 0,
     "input_tokens": 0,
     "output_tokens": 0,
+    "retried": {},
     "simulated": False,
     "requested_by": "alice",
     "created_at": "2026-05-01T12:00:00Z",
@@ -64,6 +66,11 @@ class RunOut(BaseModel):
     seed: int = Field(description="A run with the same seed asks the same questions")
     state: str = Field(description="queued, leased, running; finished, failed, abandoned")
     reason: str = Field(description="Why there is no verdict, where there is none")
+    void_kind: str = Field(
+        "",
+        description="The same as a code: the kind of finding that left the run without a verdict, "
+        "such as auth_rejected, not_found or unreachable; over_budget if it did not start",
+    )
     progress: ProgressOut
     passed: int = Field(description="Counted when the run has ended, as the next five are")
     failed: int
@@ -71,6 +78,9 @@ class RunOut(BaseModel):
     requests: int
     input_tokens: int
     output_tokens: int
+    retried: dict[str, int] = Field(
+        {}, description="How many answers were retried, by HTTP status; counted at the end too"
+    )
     simulated: bool
     requested_by: str | None
     created_at: datetime
@@ -99,6 +109,7 @@ class AttemptOut(BaseModel):
     input_tokens: int | None
     output_tokens: int | None
     requests: int
+    retried: dict[str, int] = Field({}, description="How many answers were retried, by HTTP status")
     facts: dict[str, Any]
     fingerprint: dict[str, Any]
     has_evidence: bool
@@ -123,6 +134,7 @@ class AttemptList(BaseModel):
                             "input_tokens": 210,
                             "output_tokens": 38,
                             "requests": 1,
+                            "retried": {"429": 1},
                             "facts": {},
                             "fingerprint": {"model": "qwen3-32b"},
                             "has_evidence": True,
@@ -140,14 +152,15 @@ class AttemptList(BaseModel):
 
 
 _RUN_FIELDS = (
-    *("id", "trigger", "suite", "suite_version", "seed", "state", "reason", "passed", "failed"),
-    *("void", "requests", "input_tokens", "output_tokens", "simulated"),
+    *("id", "trigger", "suite", "suite_version", "seed", "state", "reason"),
+    *("void_kind", "passed", "failed"),
+    *("void", "requests", "input_tokens", "output_tokens", "retried", "simulated"),
     *("created_at", "started_at", "finished_at"),
 )
 _ATTEMPT_FIELDS = (
     *("probe", "trial", "outcome", "findings", "verdicts", "http_status", "latency_ms"),
-    *("first_byte_ms", "input_tokens", "output_tokens", "requests", "facts", "fingerprint"),
-    "started_at",
+    *("first_byte_ms", "input_tokens", "output_tokens", "requests", "retried", "facts"),
+    *("fingerprint", "started_at"),
 )
 
 

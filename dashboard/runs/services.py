@@ -27,12 +27,14 @@ from dashboard.core.errors import LeaseLost, Refused
 from dashboard.core.sql import execute, fetch_row
 from dashboard.models import Attempt, Endpoint, Run
 from dashboard.models.audit import Action
-from dashboard.models.run import PRIORITIES, State, Trigger
+from dashboard.models.run import OVER_BUDGET, PRIORITIES, State, Trigger
 from dashboard.runs import credentials
 from dashboard.runs.run_sql import BACK_OFF, FRUITLESS, RELEASE, refund_reservations
 from health.cadence import FRUITLESS_WAIT
 from probes import fingerprint
 from probes.errors import TargetError
+from probes.findings import FindingKind
+from probes.output_limit import RENAMED, OutputLimit
 from probes.suite import SUITE_VERSION, Trial, plan_trials
 from probes.suite.sampling import Price, estimate_price
 from probes.target import Limits, Target
@@ -61,6 +63,9 @@ class RunWork:
     seed: int
     # Whether the facts about the endpoint's engine are still to be read.
     needs_engine_facts: bool
+    # What earlier runs of the profile learnt from refusals.
+    output_limit: OutputLimit
+    reasoning_replay: str = ""  # as the last run measured it
 
 
 @transaction.atomic
@@ -136,11 +141,11 @@ def claim_run(*, owner: str) -> Lease | None:
 
 def start_run(lease: Lease) -> RunWork | None:
     """Start or resume a claimed run; None if its endpoint cannot be probed now."""
-    run = Run.objects.select_related("endpoint").get(pk=lease.run_id)
+    run = Run.objects.select_related("endpoint", "profile").get(pk=lease.run_id)
     try:
         target = _build_target(run.endpoint)
     except (TargetError, Refused) as exc:
-        fail_run(lease, reason=str(exc))
+        fail_run(lease, reason=str(exc), void_kind=FindingKind.TARGET_ERROR.value)
         return None
     stored = set(Attempt.objects.of(run).values_list("probe", "trial"))
     remaining = tuple(
@@ -151,7 +156,15 @@ def start_run(lease: Lease) -> RunWork | None:
         lease, run.endpoint, _estimate_price(remaining, needs_engine_facts=needs_engine_facts)
     ):
         return None
-    return RunWork(target, remaining, run.seed, needs_engine_facts)
+    capabilities = run.profile.capabilities
+    return RunWork(
+        target,
+        remaining,
+        run.seed,
+        needs_engine_facts,
+        _known_output_limit(capabilities),
+        str((capabilities.get("reasoning_replay") or {}).get("value") or ""),
+    )
 
 
 def renew_lease(lease: Lease) -> None:
@@ -161,11 +174,11 @@ def renew_lease(lease: Lease) -> None:
         raise LeaseLost("The lease ran out or the run was cancelled.")
 
 
-def fail_run(lease: Lease, *, reason: str, due: str = "backoff") -> None:
+def fail_run(lease: Lease, *, reason: str, void_kind: str = "", due: str = "backoff") -> None:
     """End a run without a verdict."""
     condition = "id = %(run)s AND lease_token = %(token)s"
     values = {"run": lease.run_id, "token": lease.token, "state": "failed", "reason": reason}
-    end_runs(condition, values, due=due)
+    end_runs(condition, {**values, "void_kind": void_kind}, due=due)
 
 
 @transaction.atomic
@@ -191,7 +204,8 @@ def end_runs(condition: str, values: Mapping[str, Any], *, due: str = "backoff")
     SQL on the columns of the run, always a literal of our own services.
     """
     statement = _END.format(condition=condition)
-    return execute(statement, {**values, "due": due, "fruitless_wait": FRUITLESS_WAIT})
+    defaults = {"void_kind": "", "due": due, "fruitless_wait": FRUITLESS_WAIT}
+    return execute(statement, {**defaults, **values})
 
 
 def _expedite(run: Run, suite: str, trigger: Trigger) -> Run:
@@ -212,7 +226,8 @@ def _reserve_and_start(lease: Lease, endpoint: Endpoint, cost: Price) -> bool:
     if not is_held:
         raise LeaseLost("The run was taken away before it began.")
     if not is_started:
-        fail_run(lease, reason=_budget_reason(endpoint, cost), due="tomorrow")
+        reason = _budget_reason(endpoint, cost)
+        fail_run(lease, reason=reason, void_kind=OVER_BUDGET, due="tomorrow")
     return bool(is_started)
 
 
@@ -232,6 +247,16 @@ def _estimate_price(trials: tuple[Trial, ...], *, needs_engine_facts: bool) -> P
     cost = estimate_price(trials)
     extra = fingerprint.MOST_REQUESTS if needs_engine_facts else 0
     return Price(cost.requests + extra, cost.tokens + (fingerprint.MOST_TOKENS if extra else 0))
+
+
+def _known_output_limit(capabilities: Mapping[str, Any]) -> OutputLimit:
+    parameter, cap = (
+        (capabilities.get(name) or {}).get("value")
+        for name in ("output_limit_parameter", "output_limit_cap")
+    )
+    return OutputLimit(
+        parameter if parameter in RENAMED else "", cap if isinstance(cap, int) else None
+    )
 
 
 def _wake_worker(run_id: int) -> None:
@@ -259,6 +284,8 @@ def _build_target(endpoint: Endpoint) -> Target:
         options=endpoint.options,
         max_concurrency=endpoint.max_concurrency,
         limits=limits,
+        dialect=endpoint.dialect,
+        chat_template_hash=endpoint.chat_template_hash,
     )
 
 
@@ -332,7 +359,7 @@ held AS MATERIALIZED (
     WHERE {{condition}} AND endpoint_id IN (SELECT id FROM mine)
         AND finished_at IS NULL FOR UPDATE),
 over AS (
-    UPDATE dashboard_run SET state = %(state)s, reason = %(reason)s,
+    UPDATE dashboard_run SET state = %(state)s, reason = %(reason)s, void_kind = %(void_kind)s,
         finished_at = statement_timestamp(), {RELEASE}
     WHERE id IN (SELECT id FROM held) RETURNING endpoint_id),
 given_back AS ({refund_reservations("held")})

@@ -22,50 +22,83 @@ class ProbeGroup:
 
 
 GROUPS: tuple[ProbeGroup, ...] = (
-    ProbeGroup("format", _("Format"), ("format", "no_call_wanted", "tag_in_text")),
+    ProbeGroup(
+        "format",
+        _("Format"),
+        ("format", "no_call_wanted", "tag_in_text", "many_tools", "prompted_tools"),
+    ),
     ProbeGroup(
         "schema",
         _("Schema"),
-        ("schema_types", "schema_nested", "schema_union", "no_arguments", "hostile_text"),
+        (
+            "schema_types",
+            "schema_nested",
+            "schema_union",
+            "schema_enum_nested",
+            "schema_ref",
+            "no_arguments",
+            "hostile_text",
+            "long_argument",
+        ),
     ),
-    ProbeGroup("round_trip", _("Single round trip"), ("round_trip",)),
+    ProbeGroup("round_trip", _("Round trips"), ("round_trip", "chain", "image_result")),
     ProbeGroup(
-        "parallel", _("Parallel calls"), ("parallel_mixed", "parallel_same", "parallel_off")
+        "parallel",
+        _("Parallel calls"),
+        ("parallel_mixed", "parallel_same", "parallel_three", "parallel_five", "parallel_off"),
     ),
     ProbeGroup("error_repair", _("Error repair"), ("error_repair",)),
     ProbeGroup("reasoning_replay", _("Reasoning replay"), ("reasoning_replay",)),
     ProbeGroup("streaming", _("Streaming"), ("streaming",)),
     ProbeGroup("closure", _("Closure and trimming"), ("closure",)),
-    ProbeGroup("limits", _("Limits"), ("tool_choice", "parameters", "foreign_ids")),
+    ProbeGroup("limits", _("Limits"), ("tool_choice", "parameters", "foreign_ids", "late_system")),
 )
 # For probes of earlier suites.
 _OTHER_GROUP = ProbeGroup(OTHER, _("Other probes"), ())
 
 QUESTIONS: Mapping[str, str | Promise] = MappingProxyType(
     {
-        "format": _("Asked in plain words for one tool call, does the model make it?"),
-        "no_call_wanted": _("Asked for a plain answer, does the model leave its tools alone?"),
-        "tag_in_text": _("Does a sentence that mentions a tool-call tag arrive as a sentence?"),
-        "schema_types": _("Do integers, numbers, booleans, choices and nulls arrive as such?"),
-        "schema_nested": _("Do nested objects and lists of objects arrive as such?"),
-        "schema_union": _(
-            "Where a schema leaves several types open, does the one asked for arrive?"
+        "format": _("Single call: does the model make the requested tool call?"),
+        "no_call_wanted": _("Plain answer: does the model answer without calling a tool?"),
+        "tag_in_text": _(
+            "Tag in text: does a sentence that mentions a tool-call tag arrive intact?"
         ),
-        "no_arguments": _("Is a tool without arguments called, and with none?"),
+        "schema_types": _(
+            "Argument types: do integers, numbers, booleans, enums and nulls keep their type?"
+        ),
+        "schema_nested": _("Nested arguments: do objects and lists of objects arrive intact?"),
+        "schema_union": _("Unions: does the requested type arrive if the schema allows several?"),
+        "no_arguments": _("No arguments: is a tool without arguments called with none?"),
         "hostile_text": _(
-            "Does a text with quotes, line breaks, emoji and tags arrive character for character?"
+            "Special characters: do quotes, line breaks, emoji and tags arrive unchanged?"
         ),
-        "round_trip": _("Is the result of a call taken, and used in the answer?"),
-        "parallel_mixed": _("Are two calls of different tools made in one turn?"),
-        "parallel_same": _("Are two calls of the same tool made in one turn?"),
-        "parallel_off": _("Where parallel calls are switched off, does one call arrive at a time?"),
-        "error_repair": _("Told by an error what is wrong with a call, does the model correct it?"),
-        "reasoning_replay": _("Must the model's reasoning come back with the history?"),
-        "streaming": _("Do calls arrive in a stream as they do in a whole answer?"),
-        "closure": _("Is a trimmed history taken, and what is said to a broken one?"),
-        "tool_choice": _("Which values of tool_choice are taken, and obeyed?"),
-        "parameters": _("Are strict schemas, developer messages and unknown parameters taken?"),
-        "foreign_ids": _("Which forms of call ids are taken in a history?"),
+        "round_trip": _("Round trip: is a tool result accepted and used in the answer?"),
+        "parallel_mixed": _("Parallel calls: do calls of two tools arrive in one turn?"),
+        "parallel_same": _("Parallel calls: do two calls of one tool arrive in one turn?"),
+        "parallel_off": _("Parallel calls off: does only one call arrive per turn?"),
+        "error_repair": _("Error repair: does the model fix a rejected call?"),
+        "reasoning_replay": _("Reasoning replay: must reasoning be sent back with the history?"),
+        "streaming": _("Streaming: do calls arrive in a stream as in a whole answer?"),
+        "closure": _("Trimmed history: is it accepted, and how are broken ones rejected?"),
+        "tool_choice": _("tool_choice: which values work?"),
+        "parameters": _(
+            "Extras: are strict schemas, developer messages and unknown parameters accepted?"
+        ),
+        "foreign_ids": _("Call ids: which foreign formats are accepted in a history?"),
+        "schema_enum_nested": _(
+            "Nested enums: do the enum values of a nested object arrive as listed?"
+        ),
+        "schema_ref": _("Schema references: do $ref and pattern work?"),
+        "parallel_three": _("Three parallel calls: do all three arrive in one turn?"),
+        "parallel_five": _("Five parallel calls: do all five arrive in one turn?"),
+        "many_tools": _(
+            "Tool selection: does the model pick the right one of twenty similar tools?"
+        ),
+        "long_argument": _("Long argument: does a 4 KB text arrive character for character?"),
+        "chain": _("Call chain: does each call use the result of the one before?"),
+        "late_system": _("Late system message: is it followed, ignored or rejected?"),
+        "prompted_tools": _("Prompted tools: does a call format described in the prompt work?"),
+        "image_result": _("Image results: does the model see an image in a tool result?"),
     }
 )
 _GROUP_BY_PROBE = {probe: group for group in GROUPS for probe in group.probes}

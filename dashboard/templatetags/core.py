@@ -23,6 +23,8 @@ _SHAPES = {
     Status.HEALTHY: "M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1Z",
     Status.DEGRADED: "M6 1 11.5 11H.5Z",
     Status.FAILING: "M1.5 1.5h9v9h-9Z",
+    Status.UNREACHABLE: "M2 1 6 5 10 1 11 2 7 6 11 10 10 11 6 7 2 11 1 10 5 6 1 2Z",
+    Status.REFUSED: "M3.9 1h4.2L11 3.9v4.2L8.1 11H3.9L1 8.1V3.9ZM3 5v2h6V5Z",
     Status.NO_VERDICT: "M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1Zm0 2a3 3 0 1 1 0 6 3 3 0 0 1 0-6Z",
     Status.STALE: "M6 1a5 5 0 1 0 0 10A5 5 0 0 0 6 1Zm0 2v6a3 3 0 0 1 0-6Z",
     Status.WAITING: "M1 5h2.4v2.4H1Zm3.8 0h2.4v2.4H4.8Zm3.8 0H11v2.4H8.6Z",

@@ -125,7 +125,7 @@ def _stage_parts(profile: Profile, runs: Sequence[int]) -> dict[str, Any]:
             for metric, figure in gate_facts.read_figures(profile, runs).items()
         },
         "capabilities": {
-            name: capability.get("value")
+            name: _capability_value(name, capability.get("value"))
             for name, capability in sorted(profile.capabilities.items())
         },
         "gates": {
@@ -134,6 +134,13 @@ def _stage_parts(profile: Profile, runs: Sequence[int]) -> dict[str, Any]:
         },
         **_current_state(profile),
     }
+
+
+def _capability_value(name: str, value: Any) -> Any:
+    """The value as evidence. Of deviations, those that break clients, and not how often."""
+    if name != "deviations" or not isinstance(value, list):
+        return value
+    return sorted(f"{each['code']} ({each['where']})" for each in value if each.get("breaks"))
 
 
 def _unpin_parts(switch: ModeSwitch) -> dict[str, Any]:

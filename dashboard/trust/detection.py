@@ -32,12 +32,18 @@ from dashboard.trust.settle import settle
 from health import translation
 from health import watch as watching
 from health.detector import PROBE, Baseline
-from health.metric_names import degradation_headline
+from health.metric_names import degradation_headline, limit_headline
 from health.watch import ChangeKind, MetricCount, Watch, WatchChange, WatchedRun, watch_from_json
 from probes.outcomes import Metric
 
 # The most runs that a reset baseline uses.
 MAX_ACCEPTED_RUNS = 40
+_RELEASE_TEXTS = {
+    ChangeKind.RELEASE_WANTED: "it has recovered and awaits release",
+    ChangeKind.RELEASE_WITHDRAWN: "later runs were bad, so it no longer awaits release",
+}
+# The figures of a change that its headline depends on.
+_MEASURED = ("rate", "latest", "trials", "failures")
 _END_STATES = {
     ChangeKind.RECOVERED: Incident.State.RECOVERED,
     ChangeKind.SUPERSEDED: Incident.State.SUPERSEDED,
@@ -177,12 +183,19 @@ def baseline_candidates(profile: Profile, metric: Metric) -> list[RunMetric]:
 
 
 @transaction.atomic
-def release_incident(incident: Incident, *, by: User | None, note: str) -> None:
-    """Allow the modes of a most severe incident to end as soon as its runs have recovered."""
+def release_incident(
+    incident: Incident, *, by: User | None, note: str, is_offered: bool = False
+) -> None:
+    """Allow the modes of a most severe incident to end as soon as its runs have recovered.
+
+    With `is_offered` the person was told that it has recovered; refuses if it has not any more.
+    """
     endpoint = Endpoint.objects.select_for_update(of=("self",)).get(profiles=incident.profile_id)
     incident.refresh_from_db()
     if incident.ended_at is not None:
         raise Refused(_("This incident is over."))
+    if is_offered and not incident.release_wanted:
+        raise Refused(_("It is no longer recovered: later runs were bad. Nothing was released."))
     note = _check_note(note)
     profile, metric = incident.profile, Metric(incident.metric)
     row = _watch_row(profile, Lane(incident.lane))
@@ -231,15 +244,11 @@ def _update_incident(
         _close_incident(incident, watched_run, change)
     elif change.kind in (ChangeKind.ESCALATED, ChangeKind.EASED):
         _change_severity(incident, watched_run, change)
-    elif change.kind is ChangeKind.RELEASE_WANTED:
-        incident.release_wanted = True
+    elif change.kind in _RELEASE_TEXTS:
+        incident.release_wanted = change.kind is ChangeKind.RELEASE_WANTED
         incident.save(update_fields=["release_wanted"])
-        _notify(
-            Notice.Kind.DECISION_WANTED,
-            incident,
-            watched_run.at,
-            "may be left, if somebody allows it",
-        )
+        what = f"{_english_headline(incident)}; {_RELEASE_TEXTS[change.kind]}"
+        _notify(Notice.Kind.DECISION_WANTED, incident, watched_run.at, what)
     return incident
 
 
@@ -277,13 +286,20 @@ def _change_severity(incident: Incident, watched_run: WatchedRun, change: WatchC
     incident.worst = max(incident.worst, change.severity)
     if is_worse:
         incident.release_wanted = False
-    incident.save(update_fields=["severity", "worst", "release_wanted"])
+        incident.figures = {**incident.figures, **_worst_figures(change)}
+    incident.save(update_fields=["severity", "worst", "release_wanted", "figures"])
     _update_modes(incident, watched_run, change)
     kind = Notice.Kind.ESCALATED if is_worse else Notice.Kind.MODE_CHANGED
     what = f"is now of severity {incident.severity}"
     _notify(kind, incident, watched_run.at, f"{_english_headline(incident)}; it {what}")
     if is_worse:
         _step_back(incident)
+
+
+def _worst_figures(change: WatchChange) -> dict[str, Any]:
+    """What was measured when the incident became more severe; nothing if another metric did it."""
+    measured = {name: change.figures[name] for name in _MEASURED if name in change.figures}
+    return {"worst": measured} if measured else {}
 
 
 def _close_incident(incident: Incident, watched_run: WatchedRun, change: WatchChange) -> None:
@@ -318,11 +334,17 @@ def _english_headline(incident: Incident) -> str:
 def incident_headline(incident: Incident) -> str:
     """The incident in one sentence, in the reader's language."""
     figures, metric = incident.figures, Metric(incident.metric)
+    now = _measured_rate(figures.get("worst") or figures, refused=incident.refused)
+    if (limit := figures.get("limit")) is not None:
+        return limit_headline(metric, limit, now)
     good, trials, _ = figures.get("baseline") or (0, 0, 0)
-    now = figures.get("estimate")
-    if incident.refused or now is None:
-        now = 1 - figures["failures"] / figures["trials"]
     return degradation_headline(metric, good / trials if trials else None, now)
+
+
+def _measured_rate(figures: dict[str, Any], *, refused: bool) -> float:
+    """The success rate since the change. Older rows have an estimate over three runs instead."""
+    rate = figures.get("rate", None if refused else figures.get("estimate"))
+    return float(rate) if rate is not None else 1 - figures["failures"] / figures["trials"]
 
 
 def _notify(kind: Notice.Kind, incident: Incident, at: datetime, what: str) -> None:
@@ -334,6 +356,7 @@ def _notify(kind: Notice.Kind, incident: Incident, at: datetime, what: str) -> N
         "metric": incident.metric,
         "severity": incident.severity,
         "lane": Lane(incident.lane).label.lower(),
+        "release_wanted": incident.release_wanted,
         "modes": active,
         "figures": incident.figures,
     }

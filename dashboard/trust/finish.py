@@ -26,7 +26,7 @@ from health import cadence
 from health.capabilities import derive_capabilities, settle_verdicts
 from health.effort import measure_effort
 from health.observation_bits import pack_verdicts
-from health.run_report import compute_rates
+from health.run_report import compute_rates, count_retries
 from health.watch import Watch
 from health.watch_counts import count_refusals, watched_rates
 from probes.adapters import adapter_for
@@ -112,7 +112,10 @@ def _write_effort(run: Run, attempts: Sequence[Attempt]) -> None:
     effort = measure_effort(attempts)
     run.latency_p50_ms, run.latency_p95_ms = effort.latency_p50_ms, effort.latency_p95_ms
     run.lost_tokens, run.lost_ms = effort.lost_tokens, effort.lost_ms
-    run.save(update_fields=["latency_p50_ms", "latency_p95_ms", "lost_tokens", "lost_ms"])
+    run.retried = dict(count_retries(attempts))
+    run.save(
+        update_fields=["latency_p50_ms", "latency_p95_ms", "lost_tokens", "lost_ms", "retried"]
+    )
 
 
 def _attempt_observations(run: Run, attempt: Attempt, parser: str | None) -> list[Observation]:
@@ -166,7 +169,7 @@ SELECT 1 FROM dashboard_endpoint
 WHERE id = (SELECT endpoint_id FROM dashboard_run WHERE id = %(run)s) FOR UPDATE
 """
 
-# Without a pass or a fail there is no verdict; the first void finding gives the reason.
+# Without a pass or a fail there is no verdict; the void findings give the reason.
 _FINISH = f"""
 WITH me AS MATERIALIZED (
     SELECT id, endpoint_id, created_at, reserved_on, reserved_requests, reserved_tokens
@@ -179,12 +182,15 @@ counted AS (
         COALESCE(sum(a.requests), 0) AS requests,
         COALESCE(sum(a.input_tokens), 0) AS input, COALESCE(sum(a.output_tokens), 0) AS output,
         COALESCE((array_agg(a.findings -> 0 ->> 'message' ORDER BY a.trial)
-            FILTER (WHERE a.outcome = 'void'))[1], '') AS why
+            FILTER (WHERE a.outcome = 'void'))[1], '') AS why,
+        COALESCE(mode() WITHIN GROUP (ORDER BY a.findings -> 0 ->> 'kind')
+            FILTER (WHERE a.outcome = 'void'), '') AS void_kind
     FROM me JOIN dashboard_attempt a ON a.run_id = me.id AND a.run_at = me.created_at),
 given_back AS ({refund_reservations("me")})
 UPDATE dashboard_run r SET finished_at = statement_timestamp(),
     state = CASE WHEN c.passed + c.failed > 0 THEN 'finished' ELSE 'failed' END,
     reason = CASE WHEN c.passed + c.failed > 0 THEN '' ELSE 'No verdict. ' || c.why END,
+    void_kind = CASE WHEN c.passed + c.failed > 0 THEN '' ELSE left(c.void_kind, 40) END,
     passed = c.passed, failed = c.failed, void = c.void, requests = c.requests,
     input_tokens = c.input, output_tokens = c.output,
     {RELEASE}

@@ -17,12 +17,15 @@ from django.db.models.functions import Coalesce, Now, TruncDate
 from dashboard.core.sql import fetch_rows
 from dashboard.models import GateVersion, Incident, Profile, Watch, WatchEvent
 from dashboard.models.watch import ACCEPTED, Lane
+from health.client_view import ClientView, view_as_client
 from health.detector import BaselineState
 from health.gates import GateFacts, GateResult, Gates, TrialCounts, evaluate_gates
 from health.observation_bits import PLACES
 from health.stages import next_stage
+from probes.adapters import adapter_for
 from probes.outcomes import Metric
 from probes.suite import SUITE_VERSION
+from probes.target import Provider
 
 # Only the newest runs count, so that a long history neither hides recent results nor bloats the
 # evidence of a request.
@@ -85,6 +88,8 @@ def read_gate_facts(profiles: Iterable[Profile]) -> dict[int, GateFacts]:
             is_stale=row.seen_at + 2 * row.endpoint.ttl <= row.now,
             is_budget_spent=row.endpoint.spent_out_on == row.today,
             tool_call_format=_tool_call_format(row),
+            client_view=_client_view(row),
+            interval=row.endpoint.ttl,
         )
         for row in _profiles_with_times(profile_ids)
     }
@@ -186,6 +191,11 @@ def _count_live_trials(profile_ids: Sequence[int]) -> defaultdict[int, dict[Metr
 def _tool_call_format(profile: Profile) -> str | None:
     value = profile.capabilities.get("tool_call_format", {}).get("value")
     return str(value) if value not in (None, "unknown") else None
+
+
+def _client_view(profile: Profile) -> ClientView:
+    values = {name: field.get("value") for name, field in profile.capabilities.items()}
+    return view_as_client(values, adapter_for(Provider(profile.provider)).format)
 
 
 _NEWEST = """

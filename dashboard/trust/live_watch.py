@@ -2,7 +2,9 @@
 
 One client's odd prompts must not disable a model for all, so live traffic alone raises only the
 mildest alarm and requests a probe at once. Where probes have raised an alarm on the same metric,
-its severity counts in full. Buckets with few trials are added up until there are enough.
+or never met its gate, its severity counts in full. Buckets with few trials are added up until
+there are enough. Traffic that was bad from the start has no good baseline to fall from, so it is
+compared with the absolute gates.
 """
 
 from __future__ import annotations
@@ -82,8 +84,9 @@ def _follow_profile(profile_id: int, values: dict[str, Any]) -> None:
 
 
 def _watched_run(bucket: int, counts: dict[Metric, MetricCount], profile: Profile) -> WatchedRun:
-    probe_alarms = WatchRow.objects.state_of(profile).alarms
-    max_severities = {m: Severity.S3 if m in probe_alarms else Severity.S1 for m in WATCHED}
+    probes = WatchRow.objects.state_of(profile)
+    confirmed = {*probes.alarms, *probes.below_gate()}
+    max_severities = {m: Severity.S3 if m in confirmed else Severity.S1 for m in WATCHED}
     at = datetime.fromtimestamp(bucket, UTC) + BUCKET
     return WatchedRun(bucket, at, SUITE, BUCKET, counts, max_severities)
 

@@ -19,6 +19,7 @@ from django.db.models.functions import Coalesce, Now
 from dashboard.core.sql import execute, fetch_row
 from dashboard.models import (
     Endpoint,
+    FingerprintChange,
     ModeSwitch,
     Policy,
     PolicyVersion,
@@ -95,7 +96,8 @@ def _read_facts(endpoint: Endpoint) -> _TimedFacts:
     timed = _read_profile_facts(endpoint, profiles[True], manual)
     if False not in profiles:
         return timed
-    return replace(timed, facts=replace(timed.facts, candidate=_candidate(profiles[False])))
+    candidate = _candidate(profiles[False], profiles[True])
+    return replace(timed, facts=replace(timed.facts, candidate=candidate))
 
 
 def _read_profile_facts(
@@ -113,11 +115,13 @@ def _read_profile_facts(
         model=row.model,
         endpoint_url=row.endpoint_url,
         chat_template_hash=row.chat_template_hash,
+        dialect=row.dialect,
         epoch=row.epoch,
         stage=row.stage,
         capabilities=row.capabilities,
         baseline=watch.gauge(Metric.PARSE_SUCCESS).known(PROBE),
         is_stale=is_stale,
+        has_new_engine=_has_new_engine(row),
         below_gate=watch.below_gate(),
         automatic=_automatic_modes(profile),
         manual=[_active_mode(each) for each in manual],
@@ -126,14 +130,28 @@ def _read_profile_facts(
     return _TimedFacts(facts, _earliest([*_expiry_times(manual), None if is_stale else stale_at]))
 
 
-def _candidate(profile: Profile) -> Candidate:
+def _candidate(profile: Profile, in_force: Profile) -> Candidate:
+    is_of_vendor = _target(profile) == _target(in_force) and profile.has_template_of_vendor
     prefix = f"Profile {profile.epoch}, which waits to be promoted: "
     return Candidate(
         profile.epoch,
         profile.stage,
+        *_target(profile),
+        # An operator changes the target or declares a template; one that is shown is the vendor's.
+        "vendor" if is_of_vendor else "operator",
         Watch.objects.state_of(profile).below_gate(),
         [replace(each, reason=prefix + each.reason) for each in _automatic_modes(profile)],
     )
+
+
+def _target(profile: Profile) -> tuple[str, str, str, str]:
+    return profile.provider, profile.model, profile.endpoint_url, profile.dialect
+
+
+def _has_new_engine(profile: Profile) -> bool:
+    """Whether the engine changed after the last verdict on this profile."""
+    changes = FingerprintChange.objects.filter(profile=profile, fact="engine")
+    return bool(profile.verified_at) and changes.filter(at__gt=profile.verified_at).exists()
 
 
 def _profiles_in_use(endpoint: Endpoint) -> QuerySet[Profile]:

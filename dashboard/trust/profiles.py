@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Max, Q
 from django.db.models.functions import Now
 
+from dashboard.audit import services as audit
 from dashboard.core.errors import LeaseLost
 from dashboard.core.sql import set_idle_timeout
 from dashboard.models import Endpoint, FingerprintChange, Profile, Run
+from dashboard.models.audit import Action
+from dashboard.models.profile import Declaration, Stage
 from dashboard.models.run import State, Trigger
 from dashboard.runs import services as runs
 from dashboard.runs.services import Lease
@@ -20,7 +24,9 @@ from dashboard.trust import modes
 from dashboard.trust.incident_end import end_profile_incidents
 from dashboard.trust.settle import settle
 from health import stages
-from health.capabilities import Capability, text_format
+from health.capabilities import text_format
+from health.capability import Capability
+from health.parallel import PARALLEL_FIELDS, confirms
 from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, EngineFacts
 from probes.suite import SUITE_VERSION
 from probes.target import ProfileKey
@@ -29,22 +35,29 @@ from probes.target import ProfileKey
 MAX_VALUES = 10
 SUPERSEDED = "superseded by a changed profile key"
 KEY_CHANGED = "The profile key changed."
+KEY_CAME_BACK = "The profile key came back; its profile needs a promotion again."
 PROMOTED = "The profile of the present key took its place."
 
 
 def open_first_profile(endpoint: Endpoint) -> Profile:
     """Open the profile of a newly registered endpoint."""
-    return _open_profile(endpoint, _key(endpoint), epoch=1, in_force=True)
+    key = _key(endpoint, endpoint.chat_template_hash)
+    return _open_profile(endpoint, key, epoch=1, in_force=True, is_declared=True)
 
 
 def supersede_if_key_changed(endpoint: Endpoint) -> bool:
-    """Open the next epoch if an edit has changed the key; the endpoint is locked."""
+    """Go to the profile of another key or dialect if an edit changed it; the endpoint is locked.
+
+    A dialect decides what is sent, so what was measured in another one says nothing about it.
+    """
     current = endpoint.profile
-    key = _key(endpoint, current.chat_template_hash)
-    if key.digest() == bytes(current.key_hash):
+    # The template of another model or host is not known yet.
+    is_shown = current.has_shown_template and _is_target_of(endpoint, current)
+    template = current.chat_template_hash if is_shown else endpoint.chat_template_hash
+    key = _key(endpoint, template)
+    if key.digest() == bytes(current.key_hash) and endpoint.dialect == current.dialect:
         return False
-    # Another model or host, whose template is not known yet.
-    _supersede(endpoint, current, _key(endpoint))
+    _supersede(endpoint, current, key, is_declared=not is_shown)
     return True
 
 
@@ -58,7 +71,8 @@ def record_engine_facts(lease: Lease, engine: EngineFacts) -> bool:
     endpoint = Endpoint.objects.select_for_update(of=("self",)).get(runs__id=lease.run_id)
     profile = endpoint.profile
     reported, known = engine.chat_template_hash, profile.chat_template_hash
-    if reported and known and reported != known:
+    was_never_seen = profile.declaration == Declaration.OPEN and profile.verified_at is None
+    if reported and known and reported != known and not was_never_seen:
         _update_leased_run(lease)
         _supersede(endpoint, profile, _key(endpoint, reported))
         return False
@@ -70,8 +84,11 @@ def record_engine_facts(lease: Lease, engine: EngineFacts) -> bool:
         reserved_requests=F("reserved_requests") - MOST_REQUESTS,
         reserved_tokens=F("reserved_tokens") - MOST_TOKENS,
     )
-    if reported and not known:
+    if reported and not profile.has_shown_template:
         adopt_template(profile, reported)
+    if changed:
+        # A new engine makes the policy conservative before the run has measured it.
+        settle(endpoint)
     return True
 
 
@@ -109,11 +126,19 @@ def record_capabilities(profile: Profile, run: Run, capabilities: Mapping[str, C
     measured = {
         name: {**capability.as_json(), "run": run.pk}
         for name, capability in capabilities.items()
-        if capability.trials or name not in profile.capabilities
+        if _is_news(name, capability, profile.capabilities.get(name))
     }
     profile.capabilities = {**profile.capabilities, **measured}
     profile.probe_version, profile.verified_at = SUITE_VERSION, run.finished_at
     profile.save(update_fields=["capabilities", "probe_version", "verified_at"])
+
+
+def _is_news(name: str, measured: Capability, stored: Mapping[str, Any] | None) -> bool:
+    if stored is None:
+        return True
+    if name in PARALLEL_FIELDS and confirms(stored, measured):
+        return False
+    return bool(measured.trials)
 
 
 def record_text_format(profile: Profile, capabilities: Mapping[str, Capability]) -> str | None:
@@ -152,30 +177,39 @@ def end_open_incidents(endpoint: Endpoint, *, reason: str) -> None:
 
 
 def adopt_template(profile: Profile, chat_template_hash: str) -> None:
-    """Add a template to the key. It was unknown so far, so the epoch stays the same."""
+    """Add a shown template to the key. None was seen so far, so the epoch stays the same."""
+    is_confirmed = profile.chat_template_hash == chat_template_hash
+    profile.declaration = Declaration.CONFIRMED if is_confirmed else Declaration.NONE
     profile.chat_template_hash = chat_template_hash
     profile.key_hash = _key(profile.endpoint, chat_template_hash).digest()
-    profile.save(update_fields=["chat_template_hash", "key_hash"])
+    profile.save(update_fields=["chat_template_hash", "declaration", "key_hash"])
 
 
-def _supersede(endpoint: Endpoint, current: Profile, key: ProfileKey) -> None:
-    _open_successor(endpoint, current, key)
+def _supersede(
+    endpoint: Endpoint, current: Profile, key: ProfileKey, *, is_declared: bool = False
+) -> None:
+    successor = _open_successor(endpoint, current, key, is_declared=is_declared)
     settle(endpoint)
     runs.abandon_active_run(endpoint, reason=SUPERSEDED)
     Endpoint.objects.filter(pk=endpoint.pk).update(
         next_due_at=Now(),
         next_trigger=Trigger.KEY_CHANGE,
         fruitless=0,
-        onboarding_left=settings.BASELINE_RUNS,
+        onboarding_left=0 if successor.verified_at else settings.BASELINE_RUNS,
     )
 
 
 def _open_successor(
-    endpoint: Endpoint, current: Profile, key: ProfileKey, *, at: datetime | None = None
+    endpoint: Endpoint,
+    current: Profile,
+    key: ProfileKey,
+    *,
+    is_declared: bool = False,
+    at: datetime | None = None,
 ) -> Profile:
-    """Open the next epoch, in shadow, without changing what callers may do.
+    """Open the next epoch, in shadow, or resume the profile that this key had before.
 
-    The profile in force stays in force while it allows tools. If it allows none, the new one
+    The profile in force stays in force while it allows tools. If it allows none, the successor
     replaces it, which makes no difference to callers.
     """
     active = endpoint.profile_in_force
@@ -183,20 +217,79 @@ def _open_successor(
     Profile.objects.filter(pk=current.pk).update(ended_at=at or Now())
     if not stays_in_force:
         Profile.objects.filter(pk=active.pk).update(in_force=False)
-    successor = _open_profile(
-        endpoint, key, epoch=current.epoch + 1, in_force=not stays_in_force, at=at
+    successor = _resume_profile(endpoint, key, in_force=not stays_in_force) or _open_profile(
+        endpoint,
+        key,
+        epoch=_next_epoch(endpoint),
+        in_force=not stays_in_force,
+        is_declared=is_declared,
+        at=at,
     )
     if not stays_in_force:
         modes.carry_over_switches(active, successor, pinned_only=True)
-    for profile in {current, active}:
+    for profile in {current, active} - {successor}:
         if not (stays_in_force and profile == active):
             end_profile_incidents(profile, reason=KEY_CHANGED, at=at)
     return successor
 
 
-def _open_profile(
-    endpoint: Endpoint, key: ProfileKey, *, epoch: int, in_force: bool, at: datetime | None = None
+def _resume_profile(endpoint: Endpoint, key: ProfileKey, *, in_force: bool) -> Profile | None:
+    """Resume the last profile of this key with all that was measured; None if there is none.
+
+    A key without a template matches any that was shown: the next run reads the template and
+    compares it. Trust does not come back by itself: unless it is still in force, the profile
+    begins in shadow.
+    """
+    earlier = endpoint.profiles.filter(
+        ended_at__isnull=False,
+        provider=key.provider,
+        model=key.model,
+        endpoint_url=key.endpoint,
+        dialect=endpoint.dialect,
+    )
+    if key.chat_template_hash:
+        earlier = earlier.filter(chat_template_hash=key.chat_template_hash)
+    else:
+        earlier = earlier.exclude(declaration=Declaration.OPEN)
+    profile = earlier.order_by("-ended_at", "-epoch").first()
+    if profile is None:
+        return None
+    if not profile.in_force and stages.allows_tools(profile.stage):
+        _return_to_shadow(endpoint, profile)
+    profile.in_force = profile.in_force or in_force
+    profile.ended_at = None
+    profile.save(update_fields=["in_force", "ended_at"])
+    return profile
+
+
+def _return_to_shadow(endpoint: Endpoint, profile: Profile) -> None:
+    audit.record(
+        Action.STAGE_CHANGED,
+        subject=f"profile {profile.epoch}",
+        endpoint=endpoint,
+        reason=KEY_CAME_BACK,
+        before={"stage": profile.stage, "epoch": profile.epoch},
+        after={"stage": Stage.SHADOW.value, "epoch": profile.epoch},
+    )
+    profile.stage, profile.stage_at = Stage.SHADOW.value, Now()
+    profile.save(update_fields=["stage", "stage_at"])
+
+
+def _next_epoch(endpoint: Endpoint) -> int:
+    return 1 + int(endpoint.profiles.aggregate(last=Max("epoch"))["last"] or 0)
+
+
+def _open_profile(  # noqa: PLR0913 -- keyword-only: where the profile begins
+    endpoint: Endpoint,
+    key: ProfileKey,
+    *,
+    epoch: int,
+    in_force: bool,
+    is_declared: bool,
+    at: datetime | None = None,
 ) -> Profile:
+    """Open a profile; `is_declared` if its template, where it has one, was not shown."""
+    declared = is_declared and key.chat_template_hash
     return Profile.objects.create(
         in_force=in_force,
         created_at=at or Now(),
@@ -207,12 +300,19 @@ def _open_profile(
         model=key.model,
         endpoint_url=key.endpoint,
         chat_template_hash=key.chat_template_hash,
+        declaration=Declaration.OPEN if declared else Declaration.NONE,
+        dialect=endpoint.dialect,
         key_hash=key.digest(),
     )
 
 
 def _key(endpoint: Endpoint, chat_template_hash: str = "") -> ProfileKey:
     return ProfileKey(endpoint.provider, endpoint.model, endpoint.base_url, chat_template_hash)
+
+
+def _is_target_of(endpoint: Endpoint, profile: Profile) -> bool:
+    target = endpoint.provider, endpoint.model, endpoint.base_url
+    return target == (profile.provider, profile.model, profile.endpoint_url)
 
 
 def _update_leased_run(lease: Lease, **changes: object) -> None:

@@ -72,11 +72,31 @@ def _run_text(metric: Metric, figures: Figures) -> str:
 
 
 def _last_runs_text(metric: Metric, figures: Figures) -> str:
+    """The runs since the change; older rows have only an estimate."""
+    if "latest" in figures:
+        return _latest_text(metric, figures)
     estimate = figures.get("estimate")
     if estimate is None or figures.get("refused"):
         return ""
     message = _("The last runs together speak for {rate}.")
     return message.format(rate=f"{displayed_rate(metric, estimate):.0%}")
+
+
+def _latest_text(metric: Metric, figures: Figures) -> str:
+    good, trials, runs = figures["latest"]
+    if runs == 1:
+        return ""
+    message = _(
+        "{failures} of {trials} trials of the last {runs} runs went badly. {metric}: {rate} on "
+        "average per run."
+    )
+    return message.format(
+        failures=trials - good,
+        trials=trials,
+        runs=runs,
+        metric=metric_name(metric),
+        rate=f"{displayed_rate(metric, figures['rate']):.0%}",
+    )
 
 
 def _baseline_text(metric: Metric, figures: Figures) -> str:
@@ -85,6 +105,9 @@ def _baseline_text(metric: Metric, figures: Figures) -> str:
     if reference is None or (figures.get("refused") and rate is None):
         return ""
     compared = f"{displayed_rate(metric, reference):.1%}"
+    if figures.get("limit") is not None:
+        message = _("Compared with {reference}, the absolute limit: no baseline is as good.")
+        return message.format(reference=compared)
     if rate is None:
         message = _("Compared with {reference}, since there was no baseline yet.")
         return message.format(reference=compared)

@@ -9,7 +9,7 @@ from probes.adapters.gemini.adapter import GeminiAdapter
 from probes.adapters.ollama.adapter import OllamaAdapter
 from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
 from probes.adapters.openai_responses.adapter import OpenAIResponsesAdapter
-from probes.target import Provider
+from probes.providers import Provider
 
 __all__ = ["ADAPTERS", "FORMATS", "Adapter", "ErrorBody", "adapter_for"]
 

@@ -183,12 +183,7 @@ class _CallRewriter:
             self.change(ChangeKind.OPTION_ADDED, message, f"$.options.{name}")
 
     def add_extras(self) -> None:
-        if not self.call.tools:
-            return
-        extras = dict(self.dialect.tool_extras)
-        if self.call.stream:
-            extras |= self.dialect.stream_extras
-        for key, value in extras.items():
+        for key, value in self.extras().items():
             sent = self.call.options.get(key)
             if isinstance(sent, Mapping) and isinstance(value, Mapping):
                 added: JSON = {**value, **sent}
@@ -196,8 +191,16 @@ class _CallRewriter:
                 added = sent if has_field(self.call, key) else value
             if added != sent:
                 self.call = replace(self.call, options={**self.call.options, key: added})
-                message = f"{self.dialect.name!r} needs the field {key!r} for tools."
+                why = "" if key in self.dialect.extras else " for tools"
+                message = f"{self.dialect.name!r} needs the field {key!r}{why}."
                 self.change(ChangeKind.OPTION_ADDED, message, f"$.options.{key}")
+
+    def extras(self) -> dict[str, JSON]:
+        extras = dict(self.dialect.extras)
+        if self.call.tools:
+            extras |= self.dialect.tool_extras
+            extras |= self.dialect.stream_extras if self.call.stream else {}
+        return extras
 
     def arrange_turns(self) -> None:
         turns = fill_empty_arguments(separate_results(self.call.turns), self.changes)

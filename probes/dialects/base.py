@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from typing import Any
+from urllib.parse import urlsplit
 
 from probes.error_table import ErrorPattern
 from probes.errors import TargetError
@@ -40,7 +41,7 @@ class StrictSupport(StrEnum):
 
     UNKNOWN = "unknown"
     TOOL = "tool"
-    BETA = "beta"  # on another base URL only
+    BETA = "beta"  # where the base URL ends in /beta only
     NEVER = "never"
 
 
@@ -87,6 +88,8 @@ class Dialect:
     bridge_after_tool: bool = False  # only an assistant turn may follow a result
     results_in_call_order: bool = False
     blank_text: bool = True  # blank text is accepted
+    # Fields to send with every question, with tools, and with tools in a stream.
+    extras: Mapping[str, JSON] = field(default_factory=dict)
     tool_extras: Mapping[str, JSON] = field(default_factory=dict)
     stream_extras: Mapping[str, JSON] = field(default_factory=dict)
     # The answer.
@@ -96,6 +99,14 @@ class Dialect:
     @property
     def forced_choice_with_thinking(self) -> bool:
         return bool(self.choices_thinking - UNFORCED)
+
+
+def at_base_url(dialect: Dialect, base_url: str) -> Dialect:
+    """The dialect at a base URL: the beta address of a vendor takes strict tools."""
+    is_beta = urlsplit(base_url).path.rstrip("/").endswith("/beta")
+    if dialect.strict is StrictSupport.BETA and is_beta:
+        return replace(dialect, strict=StrictSupport.TOOL)
+    return dialect
 
 
 def override_dialect(dialect: Dialect, measured: Mapping[str, Any]) -> Dialect:
@@ -130,8 +141,9 @@ def _replay(value: Any) -> dict[str, Any]:
     }
     if value not in rules:
         return {}
-    # A measured rule applies with or without tools.
-    return {"replay": rules[value], "replay_needs_tools": False}
+    # A measured rule applies with or without tools, and to whatever reasoning the endpoint shows.
+    carries = {} if value == "rejected" else {"carries": frozenset(ReasoningKind)}
+    return {"replay": rules[value], "replay_needs_tools": False, **carries}
 
 
 def _choices(value: Any) -> dict[str, Any]:

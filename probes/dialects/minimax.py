@@ -12,11 +12,13 @@ MINIMAX = Dialect(
     carries=frozenset({ReasoningKind.DETAILS, ReasoningKind.FIELD, ReasoningKind.TAGS}),
     reasoning_field="reasoning_content",
     block_to_field=True,
-    thinking=ThinkingSwitch(on={"reasoning_split": True}, off=None, by_default=True),
+    thinking=ThinkingSwitch(off=None, by_default=True),
+    extras={"reasoning_split": True},
     errors=(ErrorPattern(ErrorClass.NO_TOOLS, (("not yet implemented",),)),),
     notes=(
         "Reasoning lost is no error but loops and wrong tools; send it all back (PROTOCOLS §6).",
-        "Without reasoning_split the thoughts stand between think tags in the content.",
+        "Without reasoning_split the thoughts stand between think tags in the content, where a "
+        "client has to tell them from the answer.",
     ),
 )
 
@@ -26,5 +28,5 @@ MINIMAX_ANTHROPIC = replace(
     carries=frozenset({ReasoningKind.BLOCK}),
     reasoning_field=None,
     block_to_field=False,
-    thinking=ThinkingSwitch(off=None, by_default=True),
+    extras={},
 )

@@ -120,6 +120,10 @@ class Conversation:
         changes += applied.changes
         return PreparedCall(applied.call, tuple(changes), tuple(losses))
 
+    def wire_turns(self, id_rule: str) -> tuple[Turn, ...]:
+        """The turns with ids that the vendor accepts, and otherwise as they are."""
+        return self._with_wire_ids(self.turns, id_rule, [])
+
     def as_json(self) -> dict[str, JSON]:
         return {
             "version": VERSION,

@@ -29,6 +29,8 @@ class NDJSONDecoder:
     def __init__(self, max_line: int = MAX_RECORD) -> None:
         self._lines = LineDecoder(LF_ENDING, max_line)
         self._first = True
+        # Some clients parse every line, and fail at a blank one.
+        self.has_blank_lines = False
 
     def feed(self, data: bytes) -> list[Record]:
         """The records that these bytes complete; blank lines are skipped."""
@@ -49,4 +51,7 @@ class NDJSONDecoder:
         if line.too_large:
             return Record("", too_large=True, unfinished=unfinished)
         text = data.decode("utf-8", "replace")
-        return Record(text, unfinished=unfinished) if text.strip() else None
+        if not text.strip():
+            self.has_blank_lines = True
+            return None
+        return Record(text, unfinished=unfinished)

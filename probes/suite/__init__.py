@@ -1,17 +1,30 @@
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from probes.errors import TargetError
 from probes.suite.base import Answer, DrawnValues, Judgement, Probe, Question, Script
+from probes.suite.chain_probe import CHAIN
 from probes.suite.closure_probe import CLOSURE
 from probes.suite.error_repair_probe import ERROR_REPAIR
 from probes.suite.format_probe import FORMAT
+from probes.suite.further_schema_probes import LONG_ARGUMENT, SCHEMA_ENUM_NESTED, SCHEMA_REF
+from probes.suite.image_result_probe import IMAGE_RESULT
+from probes.suite.late_system_probe import LATE_SYSTEM
 from probes.suite.limits_probes import FOREIGN_IDS_PROBE, PARAMETERS, TOOL_CHOICE
+from probes.suite.many_tools_probe import MANY_TOOLS
 from probes.suite.no_call_probe import NO_CALL_WANTED, TAG_IN_TEXT
-from probes.suite.parallel_probes import PARALLEL_MIXED, PARALLEL_OFF, PARALLEL_SAME
+from probes.suite.parallel_probes import (
+    PARALLEL_FIVE,
+    PARALLEL_MIXED,
+    PARALLEL_OFF,
+    PARALLEL_SAME,
+    PARALLEL_THREE,
+)
+from probes.suite.prompted_tools_probe import PROMPTED_TOOLS
 from probes.suite.reasoning_replay_probe import REASONING_REPLAY
 from probes.suite.round_trip_probe import ROUND_TRIP
 from probes.suite.schema_probes import (
@@ -34,10 +47,11 @@ __all__ = [
     "Question",
     "Script",
     "Trial",
+    "is_streamed",
     "plan_trials",
 ]
 
-SUITE_VERSION = "tool-probe-v1"
+SUITE_VERSION = "tool-probe-v2"
 
 # Each probe with its number of trials in the light and in the full suite.
 _SUITE: tuple[tuple[Probe, int, int], ...] = (
@@ -55,11 +69,21 @@ _SUITE: tuple[tuple[Probe, int, int], ...] = (
     (PARALLEL_OFF, 0, 2),
     (ERROR_REPAIR, 1, 5),
     (REASONING_REPLAY, 1, 2),
-    (STREAMING, 1, 4),
+    (STREAMING, 1, 3),
     (CLOSURE, 0, 2),
     (TOOL_CHOICE, 0, 2),
     (PARAMETERS, 0, 1),
     (FOREIGN_IDS_PROBE, 0, 1),
+    (SCHEMA_ENUM_NESTED, 0, 2),
+    (SCHEMA_REF, 0, 2),
+    (PARALLEL_THREE, 0, 2),
+    (PARALLEL_FIVE, 0, 2),
+    (MANY_TOOLS, 0, 2),
+    (LONG_ARGUMENT, 0, 2),
+    (CHAIN, 0, 2),
+    (LATE_SYSTEM, 0, 2),
+    (PROMPTED_TOOLS, 0, 2),
+    (IMAGE_RESULT, 0, 2),
 )
 PROBES: Mapping[str, Probe] = MappingProxyType({probe.name: probe for probe, _, _ in _SUITE})
 
@@ -87,3 +111,14 @@ def plan_trials(suite: str) -> tuple[Trial, ...]:
     return tuple(
         Trial(probe, trial) for probe, repeats in SUITES[suite] for trial in range(1, repeats + 1)
     )
+
+
+def is_streamed(trial: Trial, seed: str | int) -> bool:
+    """Whether the questions of a trial are asked for streamed answers: every second trial.
+
+    Neighbours in the suite alternate, and so do the trials of a probe; the seed decides which
+    half streams, so that a probe with one trial per run is asked both ways in the long run.
+    """
+    names = list(PROBES)
+    position = names.index(trial.probe) if trial.probe in PROBES else 0
+    return (position + trial.trial + zlib.crc32(str(seed).encode())) % 2 == 1

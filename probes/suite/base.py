@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from probes.errors import Refused
+from probes.errors import Refused, StreamBroken
 from probes.messages import JSON, ModelCall, Reply
 from probes.outcomes import Finding, Metric, Outcome, Verdict
 from probes.suite.question_builder import QuestionBuilder
@@ -27,18 +27,23 @@ class DrawnValues:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One request to the model; the label identifies the branches of a script."""
+    """One request to the model; the label identifies the branches of a script.
+
+    A stream that breaks off ends the script, unless the question expects that it may.
+    """
 
     call: ModelCall
     label: str = "asked"
+    may_break: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply, or a refusal of the request. Other errors end the script."""
+    """A reply, a refusal of the request, or a broken stream. Other errors end the script."""
 
     reply: Reply | None = None
     refusal: Refused | None = None
+    broken: StreamBroken | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,6 @@ class Judgement:
     findings: tuple[Finding, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     facts: Mapping[str, JSON] = field(default_factory=dict)
-    reached: bool = True  # False: a transport error, which says nothing about the model
 
 
 Script: TypeAlias = Generator[Sequence[Question], Sequence[Answer], Judgement]

@@ -8,17 +8,15 @@ from dataclasses import dataclass, replace
 from probes.history.model_conversation import Conversation
 from probes.history.trimming import TrimBudget, trim_turns
 from probes.messages import JSON, ModelCall, Reply, Role, Stop, Text, ToolResult, Turn
-from probes.outcomes import Metric, Verdict
+from probes.outcomes import Metric
 from probes.suite import two_turns
 from probes.suite.base import Answer, DrawnValues, Judgement, Question, Script
 from probes.suite.probe_tools import PROBE_ADD, PROBE_ECHO
 from probes.suite.question_builder import OWN_ORIGIN, QuestionBuilder
 from probes.suite.script_steps import (
-    CLOSURE_KINDS,
     ScriptSession,
     add_call_results,
     add_plain_answer,
-    continuation_verdicts,
     start_conversation,
 )
 from probes.suite.two_turns import NEXT, PROMPT
@@ -31,10 +29,10 @@ class ClosureProbe:
     """Sends a trimmed history, and histories broken on purpose in three ways."""
 
     name: str = "closure"
-    question: str = "Is a trimmed history taken, and what is said to a broken one?"
-    settles: str = "Whether histories may be shortened, and how broken ones are refused."
-    passes: str = "The whole and the trimmed history are taken."
-    fails: str = "A history whose calls and results all pair is refused."
+    question: str = "Trimmed history: is it accepted, and how are broken ones rejected?"
+    settles: str = "Whether histories can be trimmed, and which errors broken ones cause."
+    passes: str = "The whole and the trimmed history are accepted, and the result is used."
+    fails: str = "A history whose calls and results all match is rejected, or the result is unused."
     requests: int = 8
     refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
@@ -52,27 +50,25 @@ class ClosureProbe:
         add_call_results(
             conversation, turn, [({"nonce": drawn.values["nonce"]}, False)] * len(turn.calls)
         )
+        whole = yield from session.ask(conversation, "whole")
+        # After the whole history: where it was refused, it has taught which reasoning is due.
         broken = _broken_histories(session, conversation)
-        calls = {"whole": builder.call(conversation, session.tools), **broken}
-        answers = dict(
-            zip(calls, (yield tuple(Question(c, n) for n, c in calls.items())), strict=True)
-        )
-        session.facts["violations"] = {name: _acceptance(answers[name]) for name in broken}
-        whole = answers["whole"]
-        session.verdicts += continuation_verdicts(conversation.turns, whole)
+        answers = yield tuple(Question(call, name) for name, call in broken.items())
+        session.facts["violations"] = {
+            name: _acceptance(answer) for name, answer in zip(broken, answers, strict=True)
+        }
         if whole.reply is None:
             return session.judge_refusal(whole)
+        if not whole.reply.calls:
+            session.check_result_use(turn, whole.reply, [str(drawn.values["nonce"])])
         add_plain_answer(conversation, whole.reply, session.tools)
         conversation.add_user(NEXT.format(tool=PROBE_ECHO.name, **drawn.values))
         budget = TrimBudget(len(conversation.turns) - 1)
-        trimmed = trim_turns(conversation.turns, budget, rule=builder.dialect.replay)
-        (answer,) = yield (
-            Question(builder.call(Conversation(list(trimmed.turns)), session.tools), "trimmed"),
-        )
+        rule = builder.dialect_in_force.replay
+        trimmed = trim_turns(conversation.turns, budget, rule=rule)
+        answer = yield from session.ask(Conversation(list(trimmed.turns)), "trimmed")
         session.facts["trimmed"] = _acceptance(answer)
         if answer.reply is None:
-            if answer.refusal is not None and answer.refusal.kind in CLOSURE_KINDS:
-                session.verdicts.append(Verdict(Metric.CLOSURE_ERROR, good=False))
             return session.judge_refusal(answer)
         session.judge_turn(answer.reply)
         return session.judge()
@@ -80,7 +76,8 @@ class ClosureProbe:
 
 def _broken_histories(session: ScriptSession, conversation: Conversation) -> dict[str, ModelCall]:
     """The same history without its result, with a duplicate result, and with an orphan result."""
-    turns = tuple(conversation.turns)
+    # A vendor may refuse ids that it gave out itself, which is another matter.
+    turns = session.builder.sent_turns(conversation)
     results = turns[-1]
     foreign = ToolResult("call_that_never_was", "{}", name=PROBE_ADD.name)
     wrong = {
@@ -88,7 +85,8 @@ def _broken_histories(session: ScriptSession, conversation: Conversation) -> dic
         "orphan": (*turns[:-2], replace(results, parts=(foreign,))),
         "duplicate": (*turns[:-1], replace(results, parts=(*results.parts, *results.parts))),
     }
-    return {name: session.builder.raw_call(broken, session.tools) for name, broken in wrong.items()}
+    builder = session.builder
+    return {name: builder.unchecked_call(broken, session.tools) for name, broken in wrong.items()}
 
 
 def _acceptance(answer: Answer) -> JSON:

@@ -24,10 +24,10 @@ class ErrorRepairProbe:
     """Returns an error that says what is wrong, and expects the corrected call."""
 
     name: str = "error_repair"
-    question: str = "Told by an error what is wrong with a call, does the model correct it?"
-    settles: str = "Whether errors can be fed back, and how often."
-    passes: str = "The next call follows the error."
-    fails: str = "The same call again, another wrong one, or none."
+    question: str = "Error repair: does the model fix a rejected call?"
+    settles: str = "Whether errors can be fed back, and how many tries a fix takes."
+    passes: str = "The next call follows the error message."
+    fails: str = "The same call again, another wrong call, or none."
     # Each try may take two requests if the endpoint requires its reasoning back.
     requests: int = 1 + 2 * MAX_TRIES
     refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)

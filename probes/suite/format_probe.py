@@ -9,7 +9,6 @@ from probes.suite.probe_tools import PROBE_ECHO, TAGS
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.random_words import WORDS, draw_phrase
 from probes.suite.script_steps import ScriptSession, start_conversation
-from probes.suite.turn_judge import find_wrong_values
 
 TWISTS = ('"{}"', "naïve {}", "{}'s", "{} → end", "{}/{}", "{} ☕")
 
@@ -25,10 +24,10 @@ class FormatProbe:
     """Asks in plain words for one call of `probe_echo` with drawn values."""
 
     name: str = "format"
-    question: str = "Asked in plain words for one tool call, does the model make it?"
-    settles: str = "In which format calls arrive, and how often they can be read."
-    passes: str = "Exactly one structured call arrives, with the values that were asked for."
-    fails: str = "Prose, a call leaked as text, unreadable arguments, other values, a second call."
+    question: str = "Single call: does the model make the requested tool call?"
+    settles: str = "The format in which calls arrive, and how often they can be parsed."
+    passes: str = "Exactly one structured call arrives, with the requested values."
+    fails: str = "Prose, a leaked call, unreadable arguments, wrong values or a second call."
     requests: int = 1
     refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
@@ -45,8 +44,7 @@ class FormatProbe:
         if answer.reply is None:
             return session.judge_refusal(answer, self.refusal_metrics)
         turn = session.judge_turn(answer.reply)
-        if turn.calls and not turn.unfit:
-            session.findings += find_wrong_values(turn.calls, [(PROBE_ECHO.name, drawn.values)])
+        session.check_values(turn, [(PROBE_ECHO.name, drawn.values)])
         return session.judge()
 
 

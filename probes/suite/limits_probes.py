@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from probes.adapters import FORMATS
+from probes.history.model_conversation import Conversation
 from probes.losses import LossKind
 from probes.messages import (
     AUTO,
@@ -14,11 +15,13 @@ from probes.messages import (
     NONE,
     REQUIRED,
     ModelCall,
+    Part,
     Role,
     Text,
     ToolCall,
     ToolChoice,
     ToolResult,
+    ToolSpec,
     Turn,
 )
 from probes.outcomes import FindingKind, Metric
@@ -26,7 +29,13 @@ from probes.suite.base import Answer, DrawnValues, Question, Script
 from probes.suite.probe_tools import PROBE_ADD, PROBE_ECHO, TAGS
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.random_words import draw_phrase
-from probes.suite.script_steps import CLOSURE_KINDS, ScriptSession, start_conversation
+from probes.suite.script_steps import (
+    CLOSURE_KINDS,
+    REPLAY_KINDS,
+    ScriptSession,
+    add_call_results,
+    start_conversation,
+)
 from probes.suite.turn_judge import judge_turn
 
 GREETING = """\
@@ -51,10 +60,10 @@ class ChoicesProbe:
     """Sends every value of tool_choice where it makes a difference."""
 
     name: str = "tool_choice"
-    question: str = "Which values of tool_choice are taken, and obeyed?"
-    settles: str = "How calls can be forced, left free and forbidden."
-    passes: str = "Left free, the model calls when asked; other values are obeyed or refused."
-    fails: str = "A value is taken and ignored."
+    question: str = "tool_choice: which values work?"
+    settles: str = "How calls can be forced, allowed and forbidden."
+    passes: str = "With auto the model calls on request; other values are followed or rejected."
+    fails: str = "A value is accepted and ignored."
     requests: int = 4
     refusal_metrics: tuple[Metric, ...] = ()
 
@@ -100,7 +109,8 @@ def _carries_choice(builder: QuestionBuilder, call: ModelCall) -> bool:
 def _choice_result(name: str, answer: Answer, session: ScriptSession) -> JSON:
     if answer.reply is None:
         return "refused"
-    calls = judge_turn(answer.reply, session.tools).calls
+    # A call that cannot be read obeys, or disobeys, like any other.
+    calls = judge_turn(answer.reply, session.tools).arrived
     match name:
         case "none":
             good = not calls
@@ -116,10 +126,12 @@ class ParametersProbe:
     """Sends the same question with extras that vendors differ in."""
 
     name: str = "parameters"
-    question: str = "Are strict schemas, developer messages and unknown parameters taken?"
-    settles: str = "What may be sent to this endpoint without a refusal."
-    passes: str = "The plain question is taken; what else is taken is written down."
-    fails: str = "Even the plain question is refused."
+    question: str = (
+        "Extras: are strict schemas, developer messages and unknown parameters accepted?"
+    )
+    settles: str = "What a request can contain without being rejected."
+    passes: str = "The plain request is accepted. Which extras are accepted is recorded."
+    fails: str = "Even the plain request is rejected."
     requests: int = 4
     refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
@@ -160,11 +172,12 @@ class ForeignIdsProbe:
     """Sends histories whose ids come from another vendor."""
 
     name: str = "foreign_ids"
-    question: str = "Which forms of call ids are taken in a history?"
-    settles: str = "Whether a conversation can be taken over from another vendor."
-    passes: str = "The form that this vendor gives out itself is taken."
-    fails: str = "A history is refused for ids in the vendor's own form."
-    requests: int = len(FOREIGN_IDS) + 1
+    question: str = "Call ids: which foreign formats are accepted in a history?"
+    settles: str = "Whether a conversation can be moved here from another vendor."
+    passes: str = "Ids in the vendor's own format are accepted."
+    fails: str = "A history is rejected for ids in the vendor's own format."
+    # An endpoint that demands reasoning is first asked for a turn with it.
+    requests: int = 2 * (len(FOREIGN_IDS) + 1) + 1
     refusal_metrics: tuple[Metric, ...] = ()
 
     def draw(self, rng: random.Random) -> DrawnValues:
@@ -172,12 +185,13 @@ class ForeignIdsProbe:
 
     def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
         session = ScriptSession(builder, (PROBE_ADD,))
-        calls = {name: _history(session, drawn, id_) for name, id_ in FOREIGN_IDS.items()}
-        own = start_conversation("")
-        own.turns = list(_turns(drawn, FOREIGN_IDS["openai"]))
-        calls["mapped"] = builder.call(own, session.tools)
-        answers = yield tuple(Question(call, f"ids: {name}") for name, call in calls.items())
-        named_answers = dict(zip(calls, answers, strict=True))
+        named_answers = yield from _ask_with_ids(builder, _foreign_turns(drawn), session.tools)
+        if any(_lacks_reasoning(answer) for answer in named_answers.values()):
+            # Reasoning cannot be made up, so the ids stand in a turn of the endpoint itself.
+            own = yield from _ask_own_turns(session, drawn)
+            fuller = builder.with_all_reasoning()
+            if own:
+                named_answers = yield from _ask_with_ids(fuller, own, session.tools)
         session.facts["ids"] = {
             name: _accepts_id(answer) for name, answer in named_answers.items() if name != "mapped"
         }
@@ -196,20 +210,67 @@ def _accepts_id(answer: Answer) -> bool | None:
     return False if answer.refusal.kind in CLOSURE_KINDS else None
 
 
-def _history(session: ScriptSession, drawn: DrawnValues, id_: str) -> ModelCall:
-    return session.builder.raw_call(_turns(drawn, id_), session.tools)
+def _lacks_reasoning(answer: Answer) -> bool:
+    return answer.refusal is not None and answer.refusal.kind in REPLAY_KINDS
 
 
-def _turns(drawn: DrawnValues, id_: str) -> tuple[Turn, ...]:
-    arguments = dict(drawn.values)
-    prompt = f"Add {arguments['a']} and {arguments['b']} with {PROBE_ADD.name}."
-    raw = f'{{"a": {arguments["a"]}, "b": {arguments["b"]}}}'
-    call = ToolCall(id_, PROBE_ADD.name, arguments, "openai", raw)
-    return (
-        Turn(Role.USER, (Text(prompt),)),
-        Turn(Role.ASSISTANT, (call,)),
-        Turn(Role.TOOL, (ToolResult(id_, '{"ok": true}', name=PROBE_ADD.name),)),
+def _ask_with_ids(
+    builder: QuestionBuilder, turns: Sequence[Turn], tools: Sequence[ToolSpec]
+) -> Generator[Sequence[Question], Sequence[Answer], dict[str, Answer]]:
+    """The answers to the history with the ids of each form, and with ids mapped by the dialect."""
+    calls = {
+        name: builder.unchecked_call(_with_id(turns, id_), tools)
+        for name, id_ in FOREIGN_IDS.items()
+    }
+    calls["mapped"] = builder.call(
+        Conversation(list(_with_id(turns, FOREIGN_IDS["openai"]))), tools
     )
+    answers = yield tuple(Question(call, f"ids: {name}") for name, call in calls.items())
+    return dict(zip(calls, answers, strict=True))
+
+
+def _ask_own_turns(
+    session: ScriptSession, drawn: DrawnValues
+) -> Generator[Sequence[Question], Sequence[Answer], tuple[Turn, ...]]:
+    """The same history with the endpoint's own call and reasoning; () without exactly one call."""
+    conversation = start_conversation(_prompt(drawn))
+    (answer,) = yield (Question(session.builder.call(conversation, session.tools), "own call"),)
+    turn = judge_turn(answer.reply, session.tools) if answer.reply else None
+    if turn is None or len(turn.calls) != 1:
+        return ()
+    add_call_results(conversation, turn, [({"ok": True}, False)])
+    return tuple(conversation.turns)
+
+
+def _with_id(turns: Sequence[Turn], id_: str) -> tuple[Turn, ...]:
+    """The turns with this id for their only call and its result."""
+
+    def change(part: Part) -> Part:
+        match part:
+            case ToolCall():
+                return replace(part, id=id_)
+            case ToolResult():
+                return replace(part, call_id=id_)
+            case _:
+                return part
+
+    return tuple(replace(turn, parts=tuple(map(change, turn.parts))) for turn in turns)
+
+
+def _foreign_turns(drawn: DrawnValues) -> tuple[Turn, ...]:
+    """A history that the endpoint did not produce; its ids are still to be chosen."""
+    arguments = dict(drawn.values)
+    raw = f'{{"a": {arguments["a"]}, "b": {arguments["b"]}}}'
+    call = ToolCall("", PROBE_ADD.name, arguments, "openai", raw)
+    return (
+        Turn(Role.USER, (Text(_prompt(drawn)),)),
+        Turn(Role.ASSISTANT, (call,)),
+        Turn(Role.TOOL, (ToolResult("", '{"ok": true}', name=PROBE_ADD.name),)),
+    )
+
+
+def _prompt(drawn: DrawnValues) -> str:
+    return f"Add {drawn.values['a']} and {drawn.values['b']} with {PROBE_ADD.name}."
 
 
 TOOL_CHOICE = ChoicesProbe()

@@ -30,8 +30,8 @@ class NoCallProbe:
     question: str
     settles: str
     texts: tuple[str, ...]
-    passes: str = "The text arrives whole, with no call beside it."
-    fails: str = "A call that nobody asked for, or a text that is cut, changed or gone."
+    passes: str = "The text arrives complete, without a call."
+    fails: str = "An unrequested call, or a text that is cut, changed or missing."
     requests: int = 1
     refusal_metrics: tuple[Metric, ...] = ()
 
@@ -67,13 +67,13 @@ def _calls(reply: Reply, session: ScriptSession) -> bool:
 
 NO_CALL_WANTED = NoCallProbe(
     "no_call_wanted",
-    "Asked for a plain answer, does the model leave its tools alone?",
-    "Whether calls come only when they are wanted.",
+    "Plain answer: does the model answer without calling a tool?",
+    "Whether the model calls tools only on request.",
     ("{}",),
 )
 TAG_IN_TEXT = NoCallProbe(
     "tag_in_text",
-    "Does a sentence that mentions a tool-call tag arrive as a sentence?",
-    "Whether the engine takes words about calls for calls.",
+    "Tag in text: does a sentence that mentions a tool-call tag arrive intact?",
+    "Whether the engine mistakes text about calls for calls.",
     MENTIONS,
 )

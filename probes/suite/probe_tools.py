@@ -8,6 +8,9 @@ from probes.messages import JSON, ToolSpec
 
 TAGS = ("alpha", "beta")
 LEVELS = ("low", "middle", "high")
+UNITS = ("celsius", "kelvin")
+# A code of two capital letters and four digits.
+CODE_PATTERN = "^[A-Z]{2}-[0-9]{4}$"
 SAFE = "/safe/"
 
 
@@ -96,4 +99,64 @@ PROBE_STORE = _tool(
             {"type": "array", "items": {"type": "string"}},
         ],
     },
+)
+PROBE_READING = _tool(
+    "probe_reading",
+    "Checks one reading of a sensor.",
+    sensor=_described("string", "Which sensor."),
+    reading={
+        **_object(
+            value=_described("integer", "What it shows."),
+            unit=_described("string", "The unit.", enum=list(UNITS)),
+            level=_described("string", "How urgent it is.", enum=list(LEVELS)),
+        ),
+        "description": "The reading.",
+    },
+)
+_STOP: JSON = {
+    **_object(
+        code=_described("string", "The code of the place.", pattern=CODE_PATTERN),
+        hour=_described("integer", "The hour of the day."),
+    ),
+    "description": "A stop.",
+}
+PROBE_ROUTE = ToolSpec(
+    "probe_route",
+    "Checks a route between two stops. Has no side effects.",
+    {
+        **_object(start={"$ref": "#/$defs/stop"}, end={"$ref": "#/$defs/stop"}),
+        "$defs": {"stop": _STOP},
+    },
+)
+PROBE_LOCATE = _tool(
+    "probe_locate",
+    "Tells on which shelf an item is.",
+    item=_described("string", "The item."),
+)
+PROBE_OPEN = _tool(
+    "probe_open",
+    "Tells which box is on a shelf.",
+    shelf=_described("string", "The shelf, as probe_locate tells it."),
+)
+PROBE_READ = _tool(
+    "probe_read",
+    "Tells the code in a box.",
+    box=_described("string", "The box, as probe_open tells it."),
+)
+PROBE_LOOK = _tool(
+    "probe_look",
+    "Shows a picture.",
+    name=_described("string", "The name of the picture."),
+)
+PAPERS = ("invoice", "order", "quote", "receipt", "voucher")
+ACTIONS = {"cancel": "Cancels", "close": "Closes", "copy": "Copies", "correct": "Corrects"}
+SIMILAR_TOOLS = tuple(
+    _tool(
+        f"probe_{action}_{paper}",
+        f"{does} {'an' if paper[0] in 'aeiou' else 'a'} {paper}.",
+        reference=_described("string", f"The reference of the {paper}."),
+        note=_described("string", "A remark on it."),
+    )
+    for paper in PAPERS
+    for action, does in ACTIONS.items()
 )

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from probes.dialects.apply import apply_dialect
-from probes.dialects.base import EVERY_CHOICE, Dialect, ReplayRule
+from probes.dialects.base import EVERY_CHOICE, Dialect
 from probes.history.model_conversation import Conversation, SendOptions
-from probes.messages import JSON, ModelCall, ReasoningKind, ToolChoice, ToolSpec, Turn
+from probes.history.reasoning_replay import Receiver, replay_reasoning
+from probes.messages import JSON, ModelCall, ToolChoice, ToolSpec, Turn
+from probes.suite.replay_lessons import Lesson, ReplayLessons
 
 # Room for a model that thinks before it calls.
 MAX_TOKENS = 4096
@@ -21,10 +23,17 @@ class QuestionBuilder:
     """Builds the questions of one endpoint in its dialect."""
 
     model: str
-    dialect: Dialect
+    dialect: Dialect  # with the replay rule that the run started with
     format: str  # the wire format
     options: Mapping[str, JSON] = field(default_factory=dict)
     max_tokens: int = MAX_TOKENS
+    stream: bool = False  # whether questions are asked for a streamed answer
+    replay: ReplayLessons = field(default_factory=ReplayLessons)  # shared by the scripts of a run
+
+    @property
+    def dialect_in_force(self) -> Dialect:
+        """The dialect with the replay rule as the run has learnt it so far."""
+        return self.replay.rule.apply(self.dialect)
 
     def call(
         self,
@@ -33,11 +42,12 @@ class QuestionBuilder:
         *,
         choice: ToolChoice | None = None,
         parallel: bool | None = None,
-        stream: bool = False,
+        stream: bool | None = None,
     ) -> ModelCall:
         """The next question of a conversation, with the dialect's replay rule and limits."""
         question = self._blank(tools, choice=choice, parallel=parallel, stream=stream)
-        return conversation.to_call(question, SendOptions(self.dialect, OWN_ORIGIN)).call
+        options = SendOptions(self.dialect_in_force, OWN_ORIGIN)
+        return conversation.to_call(question, options).call
 
     def raw_call(
         self, turns: Sequence[Turn], tools: Sequence[ToolSpec], *, choice: ToolChoice | None = None
@@ -46,16 +56,25 @@ class QuestionBuilder:
         question = replace(self._blank(tools, choice=choice), turns=tuple(turns))
         return apply_dialect(question, self.dialect).call
 
+    def sent_turns(self, conversation: Conversation) -> tuple[Turn, ...]:
+        """The turns of a conversation under the ids that this endpoint is sent."""
+        return conversation.wire_turns(self.dialect.id_rule)
+
+    def unchecked_call(self, turns: Sequence[Turn], tools: Sequence[ToolSpec]) -> ModelCall:
+        """A question with a history that may be broken, and with the reasoning that is due.
+
+        Otherwise its refusal could be about the reasoning.
+        """
+        receiver = Receiver(self.dialect_in_force, OWN_ORIGIN, has_tools=bool(tools))
+        return self.raw_call(replay_reasoning(turns, receiver).turns, tools)
+
+    def with_rule(self, rule: Lesson) -> QuestionBuilder:
+        """The same endpoint under another replay rule."""
+        return replace(self, replay=ReplayLessons(rule))
+
     def with_all_reasoning(self) -> QuestionBuilder:
         """The same endpoint, with all reasoning replayed as received."""
-        carries = frozenset(ReasoningKind)
-        rule = ReplayRule.ALL_TURNS
-        dialect = replace(self.dialect, replay=rule, carries=carries, replay_needs_tools=False)
-        return replace(self, dialect=dialect)
-
-    def without_reasoning(self) -> QuestionBuilder:
-        """The same endpoint, with no reasoning replayed."""
-        return replace(self, dialect=replace(self.dialect, replay=ReplayRule.NONE))
+        return self.with_rule(Lesson.ALL)
 
     def with_every_choice(self) -> QuestionBuilder:
         """The same endpoint with every tool_choice allowed, to measure which it accepts."""
@@ -68,7 +87,7 @@ class QuestionBuilder:
         *,
         choice: ToolChoice | None = None,
         parallel: bool | None = None,
-        stream: bool = False,
+        stream: bool | None = None,
     ) -> ModelCall:
         return ModelCall(
             self.model,
@@ -77,6 +96,6 @@ class QuestionBuilder:
             max_tokens=self.max_tokens,
             tool_choice=choice,
             parallel=parallel,
-            stream=stream,
+            stream=self.stream if stream is None else stream,
             options=self.options,
         )

@@ -6,6 +6,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from probes.errors import Refused
 from probes.history.model_conversation import Conversation
 from probes.messages import (
     JSON,
@@ -24,12 +25,12 @@ from probes.suite import two_turns
 from probes.suite.base import Answer, DrawnValues, Judgement, Question, Script
 from probes.suite.probe_tools import PROBE_ADD, PROBE_ECHO
 from probes.suite.question_builder import QuestionBuilder
+from probes.suite.replay_lessons import Lesson
 from probes.suite.script_steps import (
     REPLAY_KINDS,
     ScriptSession,
     add_call_results,
     add_plain_answer,
-    continuation_verdicts,
     is_reasoned,
     start_conversation,
 )
@@ -45,10 +46,15 @@ class ReasoningReplayProbe:
     """Continues a turn with its reasoning kept, dropped and blanked, then adds a new user turn."""
 
     name: str = "reasoning_replay"
-    question: str = "Must the model's reasoning come back with the history?"
-    settles: str = "Which reasoning has to be stored and sent back, and what happens without it."
-    passes: str = "The history is taken with the reasoning that the vendor's rule asks for."
-    fails: str = "The history is refused although its reasoning came back as the rule asks."
+    question: str = "Reasoning replay: must reasoning be sent back with the history?"
+    settles: str = "Which reasoning must be stored and sent back, and what happens without it."
+    passes: str = (
+        "The history is accepted by the measured rule, or after its refusal taught the rule."
+    )
+    fails: str = (
+        "The history is rejected under a measured rule or under every rule, or the result is "
+        "unused."
+    )
     requests: int = 7
     refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
@@ -67,29 +73,49 @@ class ReasoningReplayProbe:
         add_call_results(
             conversation, turn, [({"nonce": drawn.values["nonce"]}, False)] * len(turn.calls)
         )
+        rule = builder.replay.rule
         branches = _branches(session, conversation)
         answers = dict(zip(branches, (yield _questions(branches)), strict=True))
         facts: dict[str, JSON] = {"reasoned": True}
         facts |= {name: _acceptance(answer) for name, answer in answers.items()}
-        session.verdicts += continuation_verdicts(conversation.turns, answers["guess"])
+        refusal = _judge_guess(session, tuple(conversation.turns), rule, branches, answers)
+        guessed = answers["guess"].reply
+        if guessed is not None and not guessed.calls:
+            session.check_result_use(turn, guessed, [str(drawn.values["nonce"])])
         kept = answers["kept"]
         if kept.reply is not None and not kept.reply.calls:
             later = _next_turn(session, conversation, kept, drawn)
             later_answers = dict(zip(later, (yield _questions(later)), strict=True))
             facts |= {f"next_{name}": _acceptance(answer) for name, answer in later_answers.items()}
         session.facts["replay"] = facts
-        return _judge(session, answers)
+        return session.judge_refusal(refusal) if refusal else session.judge()
 
 
-def _judge(session: ScriptSession, answers: dict[str, Answer]) -> Judgement:
+def _judge_guess(
+    session: ScriptSession,
+    turns: Sequence[Turn],
+    rule: Lesson,
+    branches: dict[str, ModelCall],
+    answers: dict[str, Answer],
+) -> Answer | None:
+    """Count the branch of the rule in force; returns it if its refusal is not about reasoning.
+
+    The other branches are its repetition under another rule.
+    """
     guess = answers["guess"]
-    if guess.reply is not None:
-        return session.judge()
-    assert guess.refusal is not None
-    if guess.refusal.kind in REPLAY_KINDS or answers["dropped"].reply is not None:
-        session.add_finding(guess.refusal.kind, guess.refusal.message)
-        return session.judge()
-    return session.judge_refusal(guess)
+    if guess.refusal is None or not _is_about_reasoning(guess.refusal, answers):
+        session.judge_continuation(turns, rule, guess)
+        return guess if guess.reply is None else None
+    lesson = Lesson.ALL if answers["kept"].reply is not None else Lesson.NONE
+    branch = "kept" if lesson is Lesson.ALL else "dropped"
+    can_teach = branches[branch] != branches["guess"]
+    session.judge_repeated(turns, rule, guess, answers[branch], lesson if can_teach else None)
+    return None
+
+
+def _is_about_reasoning(refusal: Refused, answers: dict[str, Answer]) -> bool:
+    """Whatever it says, a refusal is about reasoning if the bare history is taken."""
+    return refusal.kind in REPLAY_KINDS or answers["dropped"].reply is not None
 
 
 def _branches(session: ScriptSession, conversation: Conversation) -> dict[str, ModelCall]:
@@ -98,10 +124,14 @@ def _branches(session: ScriptSession, conversation: Conversation) -> dict[str, M
     branches = {
         "guess": builder.call(conversation, session.tools),
         "kept": builder.with_all_reasoning().call(conversation, session.tools),
-        "dropped": builder.raw_call(without_reasoning(conversation.turns), session.tools),
+        "dropped": builder.raw_call(
+            without_reasoning(builder.sent_turns(conversation)), session.tools
+        ),
     }
     if any(_is_blankable(part) for turn in conversation.turns for part in turn.parts):
-        branches["blanked"] = builder.raw_call(_blank_reasoning(conversation.turns), session.tools)
+        branches["blanked"] = builder.raw_call(
+            _blank_reasoning(builder.sent_turns(conversation)), session.tools
+        )
     return branches
 
 
@@ -115,7 +145,9 @@ def _next_turn(
     builder = session.builder
     return {
         "kept": builder.with_all_reasoning().call(conversation, session.tools),
-        "dropped": builder.raw_call(without_reasoning(conversation.turns), session.tools),
+        "dropped": builder.raw_call(
+            without_reasoning(builder.sent_turns(conversation)), session.tools
+        ),
     }
 
 
@@ -154,7 +186,7 @@ def _has_reasoned(reply: Reply) -> bool:
 def _without_reasoning_text(part: Part) -> Part:
     """A part without the reasoning between its tags and without its signature."""
     if isinstance(part, Text):
-        return replace(part, text=read_text_answer([part.text], ()).text or "")
+        part = replace(part, text=read_text_answer([part.text], ()).text or "")
     return _unsigned(part)
 
 
@@ -163,7 +195,7 @@ def _is_reasoning(part: Part) -> bool:
 
 
 def _unsigned(part: Part) -> Part:
-    if not isinstance(part, ToolCall) or "gemini" not in part.extra:
+    if not isinstance(part, ToolCall | Text) or "gemini" not in part.extra:
         return part
     own = part.extra["gemini"]
     assert isinstance(own, dict)

@@ -38,14 +38,17 @@ def first_trials(suite: str, samples: int | None = None) -> tuple[Trial, ...]:
 
 
 def further_trials(attempts: Sequence[Attempt], max_requests: int) -> tuple[Trial, ...]:
-    """More trials of every probe whose verdicts differ, within the request limit."""
+    """More trials of every probe whose verdicts differ, within the request limit.
+
+    Whole and streamed trials are compared among themselves: a difference between the two is a
+    property of the endpoint and not a lack of samples.
+    """
     by_probe: dict[str, list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         by_probe[attempt.probe].append(attempt)
     chosen: list[Trial] = []
     for probe, probe_attempts in by_probe.items():
-        outcomes = {attempt.outcome for attempt in probe_attempts} - {Outcome.VOID}
-        if len(outcomes) < 2:
+        if not any(_outcomes_differ(probe_attempts, side) for side in ("whole", "streamed")):
             continue
         last = max(attempt.trial for attempt in probe_attempts)
         for trial in range(last + 1, min(2 * last, MAX_SAMPLES) + 1):
@@ -53,3 +56,12 @@ def further_trials(attempts: Sequence[Attempt], max_requests: int) -> tuple[Tria
                 return tuple(chosen)
             chosen.append(Trial(probe, trial))
     return tuple(chosen)
+
+
+def _outcomes_differ(attempts: Sequence[Attempt], side: str) -> bool:
+    outcomes = {attempt.outcome for attempt in attempts if _side(attempt) == side}
+    return len(outcomes - {Outcome.VOID}) > 1
+
+
+def _side(attempt: Attempt) -> str:
+    return "streamed" if attempt.facts.get("streamed") else "whole"

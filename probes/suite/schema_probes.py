@@ -23,7 +23,7 @@ from probes.suite.probe_tools import (
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.random_words import draw_nonce, draw_phrase
 from probes.suite.script_steps import ScriptSession, start_conversation
-from probes.suite.turn_judge import JudgedTurn, find_wrong_values, judge_turn
+from probes.suite.turn_judge import JudgedTurn, judge_turn
 
 PROMPT = """\
 Call the tool {tool} exactly once, with exactly these arguments, given here as JSON:
@@ -41,6 +41,8 @@ HOSTILE = (
     '```json\n{{"a": 1}}\n``` {}',
     '{{"name": "probe_now", "arguments": {{}}}} {}',
 )
+# In every hostile text, so that no trial misses a proxy that collapses spaces or escapes markup.
+FRAGILE = "<b>{} &  co</b>\n\tend"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,8 @@ class SchemaProbe:
     settles: str
     tool: ToolSpec
     values: Callable[[random.Random], Mapping[str, JSON]]
-    passes: str = "One call arrives whose arguments have every type and value that was asked for."
-    fails: str = "Other types, values, names or numbers of calls; no call that can be read."
+    passes: str = "One call arrives, and every argument has the requested type and value."
+    fails: str = "Wrong types, values, argument names or number of calls, or no readable call."
     requests: int = 1
     refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
@@ -62,11 +64,13 @@ class SchemaProbe:
 
     def script(self, drawn: DrawnValues, builder: QuestionBuilder) -> Script:
         session = ScriptSession(builder, (self.tool,))
-        answer = yield from session.ask(start_conversation(_prompt(self.tool, drawn.values)))
+        answer = yield from session.ask(
+            start_conversation(argument_prompt(self.tool, drawn.values))
+        )
         if answer.reply is None:
             return session.judge_refusal(answer, self.refusal_metrics)
         turn = session.judge_turn(answer.reply)
-        _compare_arguments(session, turn, self.tool, drawn.values)
+        compare_arguments(session, turn, self.tool, drawn.values)
         return session.judge()
 
 
@@ -75,10 +79,10 @@ class NestedProbe:
     """Asks for nested objects, under the full schema and under a simplified one."""
 
     name: str = "schema_nested"
-    question: str = "Do nested objects and lists of objects arrive as such?"
-    settles: str = "Whether full schemas can be used, or only flat ones."
-    passes: str = "Under the full schema, one call arrives with every object and list in place."
-    fails: str = "Nested values arrive as text or not at all; a simplified schema may still work."
+    question: str = "Nested arguments: do objects and lists of objects arrive intact?"
+    settles: str = "Whether nested schemas work, or only flat ones."
+    passes: str = "With the nested schema, one call arrives with every object and list in place."
+    fails: str = "Nested values arrive as text or are missing. A flat schema may still work."
     requests: int = 2
     refusal_metrics: tuple[Metric, ...] = (Metric.PARSE_SUCCESS,)
 
@@ -103,14 +107,14 @@ class NestedProbe:
             session.facts["fits"] = False if full.refusal and _is_schema_refusal(full) else None
             return session.judge_refusal(full, self.refusal_metrics)
         turn = session.judge_turn(full.reply)
-        _compare_arguments(session, turn, PROBE_ORDER, drawn.values)
+        compare_arguments(session, turn, PROBE_ORDER, drawn.values)
         return session.judge()
 
     def _question(
         self, session: ScriptSession, tool: ToolSpec, values: Mapping[str, JSON], label: str
     ) -> Question:
         return Question(
-            session.builder.call(start_conversation(_prompt(tool, values)), (tool,)), label
+            session.builder.call(start_conversation(argument_prompt(tool, values)), (tool,)), label
         )
 
 
@@ -122,18 +126,40 @@ def _flatten_order(values: Mapping[str, JSON]) -> Mapping[str, JSON]:
     return {**customer, **items[0]}
 
 
-def _compare_arguments(
+def compare_arguments(
     session: ScriptSession, turn: JudgedTurn, tool: ToolSpec, expected: Mapping[str, JSON]
 ) -> None:
-    """Check the types first, and the values if the types are right."""
+    """Check the values if the types are right; record whether the types are."""
     if not turn.calls:
         session.facts["fits"] = None
         return
-    wrong = () if turn.unfit else find_wrong_values(turn.calls, [(tool.name, expected)])
-    session.findings += wrong
-    # A surplus call says nothing about the schema.
-    other = [finding for finding in wrong if finding.kind is not FindingKind.EXTRA_CALL]
-    session.facts["fits"] = not turn.unfit and not other
+    session.check_values(turn, [(tool.name, expected)])
+    session.facts["fits"] = _types_fit(turn, expected)
+
+
+def _types_fit(turn: JudgedTurn, expected: Mapping[str, JSON]) -> bool:
+    """Whether the calls are valid and have the types asked for, which matters in a union.
+
+    Other values of the right type are another question.
+    """
+    return not turn.unfit and all(
+        _json_type(call.input[name]) == _json_type(value)
+        for call in turn.calls
+        for name, value in expected.items()
+        if name in call.input
+    )
+
+
+def _json_type(value: JSON) -> str:
+    match value:
+        case bool() | None | str():
+            return type(value).__name__
+        case int() | float():
+            return "number"
+        case Mapping():
+            return "object"
+        case _:
+            return "array"
 
 
 def _is_schema_refusal(answer: Answer) -> bool:
@@ -146,10 +172,10 @@ def _arguments_fit(answer: Answer, tool: ToolSpec, expected: Mapping[str, JSON])
     turn = judge_turn(answer.reply, (tool,))
     if not turn.calls:
         return None
-    return not turn.unfit and not find_wrong_values(turn.calls, [(tool.name, expected)])
+    return _types_fit(turn, expected)
 
 
-def _prompt(tool: ToolSpec, arguments: Mapping[str, JSON]) -> str:
+def argument_prompt(tool: ToolSpec, arguments: Mapping[str, JSON]) -> str:
     if not arguments:
         return EMPTY_PROMPT.format(tool=tool.name)
     arguments_json = json.dumps(arguments, ensure_ascii=False)
@@ -175,35 +201,36 @@ def _draw_entry(rng: random.Random) -> Mapping[str, JSON]:
 
 def _draw_hostile_text(rng: random.Random) -> Mapping[str, JSON]:
     # Several at once, so that each trial can show what breaks.
-    message = " ".join(kind.format(draw_nonce(rng)) for kind in rng.sample(HOSTILE, 3))
+    kinds = (*rng.sample(HOSTILE, 3), FRAGILE)
+    message = " ".join(kind.format(draw_nonce(rng)) for kind in kinds)
     return {"message": message, "tag": rng.choice(TAGS)}
 
 
 SCHEMA_TYPES = SchemaProbe(
     "schema_types",
-    "Do integers, numbers, booleans, choices and nulls arrive as such?",
+    "Argument types: do integers, numbers, booleans, enums and nulls keep their type?",
     "Whether arguments keep their types.",
     PROBE_SETTINGS,
     _draw_settings,
 )
 SCHEMA_UNION = SchemaProbe(
     "schema_union",
-    "Where a schema leaves several types open, does the one asked for arrive?",
-    "Whether unions can be used.",
+    "Unions: does the requested type arrive if the schema allows several?",
+    "Whether schemas with unions work.",
     PROBE_STORE,
     _draw_entry,
 )
 NO_ARGUMENTS = SchemaProbe(
     "no_arguments",
-    "Is a tool without arguments called, and with none?",
-    "Whether tools without arguments can be used.",
+    "No arguments: is a tool without arguments called with none?",
+    "Whether tools without arguments work.",
     PROBE_NOW,
     lambda rng: {},
 )
 HOSTILE_TEXT = SchemaProbe(
     "hostile_text",
-    "Does a text with quotes, line breaks, emoji and tags arrive character for character?",
-    "Whether file contents and code survive the way into a call.",
+    "Special characters: do quotes, line breaks, emoji and tags arrive unchanged?",
+    "Whether file contents and code arrive unchanged in arguments.",
     PROBE_ECHO,
     _draw_hostile_text,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -15,6 +16,7 @@ from probes.messages import (
     Reasoning,
     Reply,
     Role,
+    Text,
     ToolCall,
     ToolChoice,
     ToolResult,
@@ -24,7 +26,15 @@ from probes.messages import (
 from probes.outcomes import Finding, FindingKind, Metric, Outcome, Verdict
 from probes.suite.base import Answer, Judgement, Question
 from probes.suite.question_builder import OWN_ORIGIN, QuestionBuilder
-from probes.suite.turn_judge import JudgedTurn, judge_turn
+from probes.suite.replay_lessons import Lesson
+from probes.suite.turn_judge import (
+    Arrival,
+    JudgedTurn,
+    find_wrong_order,
+    find_wrong_values,
+    judge_turn,
+    value_verdicts,
+)
 
 REPLAY_KINDS = frozenset(
     {
@@ -45,6 +55,7 @@ CLOSURE_KINDS = frozenset(
         FindingKind.ARGS_HISTORY,
     }
 )
+_SPELLING = re.compile(r"[\s\-\u2010-\u2015]+")
 Steps: TypeAlias = "Generator[Sequence[Question], Sequence[Answer], Answer]"
 
 
@@ -57,7 +68,9 @@ class ScriptSession:
     findings: list[Finding] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     formats: list[str | None] = field(default_factory=list)
-    deviations: list[str] = field(default_factory=list)
+    deviations: dict[str, list[str]] = field(default_factory=dict)
+    # How the calls of each judged turn arrived, whole and streamed.
+    arrivals: dict[str, list[str]] = field(default_factory=lambda: {"whole": [], "streamed": []})
     facts: dict[str, JSON] = field(default_factory=dict)
 
     def ask(
@@ -67,30 +80,61 @@ class ScriptSession:
         *,
         choice: ToolChoice | None = None,
         parallel: bool | None = None,
-        stream: bool = False,
     ) -> Steps:
         """Ask the next question of a conversation.
 
         A history with results is a trial of closure; with reasoning before a call it is a trial of
-        replay. If the endpoint requires more or less reasoning than the dialect assumes, the
+        replay. If the endpoint requires more or less reasoning than the rule in force, the
         question is repeated accordingly.
         """
 
         def question(builder: QuestionBuilder, label: str) -> Question:
-            call = builder.call(
-                conversation, self.tools, choice=choice, parallel=parallel, stream=stream
-            )
+            call = builder.call(conversation, self.tools, choice=choice, parallel=parallel)
             return Question(call, label)
 
-        (answer,) = yield (question(self.builder, label),)
-        self.verdicts += continuation_verdicts(conversation.turns, answer)
-        if answer.refusal is not None and is_about_reasoning(conversation.turns, answer.refusal):
-            self.add_finding(answer.refusal.kind, answer.refusal.message)
-            other, suffix = self.builder.with_all_reasoning(), "with all reasoning"
-            if answer.refusal.kind is FindingKind.PARAM_UNKNOWN:
-                other, suffix = self.builder.without_reasoning(), "without reasoning"
-            (answer,) = yield (question(other, f"{label}, {suffix}"),)
-        return answer
+        turns, rule = tuple(conversation.turns), self.builder.replay.rule
+        asked = question(self.builder, label)
+        (answer,) = yield (asked,)
+        if answer.refusal is None or not is_about_reasoning(turns, answer.refusal):
+            self.judge_continuation(turns, rule, answer)
+            return answer
+        lesson = lesson_of(answer.refusal)
+        other = question(self.builder.with_rule(lesson), f"{label}, {lesson}")
+        (repeated,) = yield (other,)
+        can_teach = other.call != asked.call
+        self.judge_repeated(turns, rule, answer, repeated, lesson if can_teach else None)
+        return repeated
+
+    def judge_continuation(self, turns: Sequence[Turn], rule: Lesson, answer: Answer) -> None:
+        """Count a continuation that was not refused for its reasoning."""
+        self.verdicts += continuation_verdicts(turns, answer)
+        if answer.reply is not None and has_reasoned_call(turns):
+            self.builder.replay.prove(rule, turns)
+
+    def judge_repeated(
+        self,
+        turns: Sequence[Turn],
+        rule: Lesson,
+        refused: Answer,
+        repeated: Answer,
+        lesson: Lesson | None,
+    ) -> None:
+        """Count a continuation that was refused for its reasoning and then asked with another rule.
+
+        An assumed rule that is refused is no failure: its refusal teaches, and the repeated
+        question is the trial. Without a lesson, both questions were the same.
+        """
+        assert refused.refusal is not None
+        is_taken = repeated.reply is not None
+        verdicts = continuation_verdicts(turns, repeated)
+        if lesson is None or not is_taken or self.builder.replay.is_proven(rule, turns):
+            self.add_finding(refused.refusal.kind, refused.refusal.message)
+            verdicts = [v for v in verdicts if v.metric is not Metric.REASONING_REPLAY_ERROR]
+            if has_reasoned_call(turns):
+                verdicts.append(Verdict(Metric.REASONING_REPLAY_ERROR, good=False))
+        self.verdicts += verdicts
+        if lesson is not None and is_taken:
+            self.builder.replay.learn(lesson)
 
     def ask_for_calls(
         self, conversation: Conversation, refusal_metrics: Sequence[Metric]
@@ -102,7 +146,9 @@ class ScriptSession:
         turn = self.judge_turn(answer.reply)
         return turn if turn.calls else self.judge()
 
-    def judge_turn(self, reply: Reply, *, may_stop: bool = False) -> JudgedTurn:
+    def judge_turn(
+        self, reply: Reply, *, may_stop: bool = False, streamed: bool | None = None
+    ) -> JudgedTurn:
         """Judge a turn that must have a call, and collect its findings and verdicts.
 
         A turn that may stop and answers in prose does not count as a trial of parsing.
@@ -112,14 +158,66 @@ class ScriptSession:
             return turn
         self.findings += turn.faults
         self.verdicts += turn.verdicts
-        self.formats.append(turn.format)
-        self.note_deviations(reply)
+        self.formats.append(turn.shown_format)
+        self.record_arrival(turn.arrival, streamed=streamed)
+        self.note_deviations(reply, streamed=streamed)
         return turn
 
-    def note_deviations(self, reply: Reply) -> None:
+    def check_values(
+        self,
+        turn: JudgedTurn,
+        expected: Sequence[tuple[str, Mapping[str, JSON]]],
+        *,
+        streamed: bool | None = None,
+        ordered: bool = False,
+        counts: bool = True,
+    ) -> tuple[Finding, ...]:
+        """Compare the calls of the turn judged last with the expected ones, if they can be.
+
+        Their values count as trials, unless the caller picked the turn by its values.
+        """
+        if not turn.calls or turn.unfit:
+            return ()
+        faults = find_wrong_values(turn.calls, expected)
+        self.verdicts += value_verdicts(turn.calls, expected, self.tools) if counts else ()
+        faults += find_wrong_order(turn.calls, expected) if ordered else ()
+        self.findings += faults
+        seen = self.arrivals[self.side(streamed)]
+        if faults and seen[-1] != Arrival.REFUSED:
+            is_lost = any(fault.kind is FindingKind.NO_CALL for fault in faults)
+            seen[-1] = Arrival.LOSES_CALLS if is_lost else Arrival.GARBLES
+        return faults
+
+    def check_result_use(self, turn: JudgedTurn, reply: Reply, nonces: Sequence[str]) -> None:
+        """Look in an answer that must use the results of a turn for what only they say.
+
+        Results of calls that were not offered, or do not fit, prove nothing: no client has any.
+        """
+        if turn.unfit:
+            return
+        spelled = _spell(reply.text or "")
+        missing = [nonce for nonce in nonces if _spell(nonce) not in spelled]
+        message = f"The answer does not contain {', '.join(missing)}, which only the result says."
+        self.record_result_use(message, "$.text", used=not missing)
+
+    def record_result_use(self, message: str, path: str, *, used: bool) -> None:
+        """Count a turn that must use a result; if it does not, the message is a finding."""
+        self.verdicts.append(Verdict(Metric.RESULT_USE, used))
+        if not used:
+            self.add_finding(FindingKind.RESULT_UNUSED, message, path)
+
+    def record_arrival(self, arrival: str, *, streamed: bool | None = None) -> None:
+        self.arrivals[self.side(streamed)].append(arrival)
+
+    def side(self, streamed: bool | None = None) -> str:
+        """Where answers are counted: by default, as the attempt asks its questions."""
+        return "streamed" if (self.builder.stream if streamed is None else streamed) else "whole"
+
+    def note_deviations(self, reply: Reply, *, streamed: bool | None = None) -> None:
         """Record deviations of the answer from its format; a deviation fails nothing."""
-        names = dict.fromkeys(item.name for item in reply.deviations)
-        self.deviations += [name for name in names if name not in self.deviations]
+        if names := dict.fromkeys(item.name for item in reply.deviations):
+            seen = self.deviations.setdefault(self.side(streamed), [])
+            seen += [name for name in names if name not in seen]
 
     def add_finding(self, kind: FindingKind, message: str, path: str = "") -> None:
         self.findings.append(Finding(kind, message, path))
@@ -128,9 +226,18 @@ class ScriptSession:
         """Pass if there are no findings."""
         return self._judgement(Outcome.FAIL if self.findings else Outcome.PASS)
 
-    def judge_refusal(self, answer: Answer, refusal_metrics: Sequence[Metric] = ()) -> Judgement:
+    def judge_refusal(
+        self,
+        answer: Answer,
+        refusal_metrics: Sequence[Metric] = (),
+        *,
+        streamed: bool | None = None,
+    ) -> Judgement:
         """The judgement of a script that ends because its question was refused."""
         assert answer.refusal is not None
+        if answer.refusal.kind not in REPLAY_KINDS | CLOSURE_KINDS:
+            # A refusal of the history says nothing about the way in which calls arrive.
+            self.record_arrival(Arrival.REFUSED, streamed=streamed)
         error_judgement = judge_error(answer.refusal, tuple(refusal_metrics))
         self.findings += error_judgement.findings
         self.verdicts += error_judgement.verdicts
@@ -139,9 +246,17 @@ class ScriptSession:
 
     def _judgement(self, outcome: Outcome) -> Judgement:
         facts: dict[str, JSON] = {**self.facts, "formats": list(self.formats)}
+        if self.builder.stream:
+            facts["streamed"] = True
+        facts["turns"] = {side: list(seen) for side, seen in self.arrivals.items() if seen}
         if self.deviations:
-            facts["deviations"] = list(self.deviations)
+            facts["deviations"] = {side: list(names) for side, names in self.deviations.items()}
         return Judgement(outcome, tuple(self.findings), tuple(self.verdicts), facts)
+
+
+def _spell(text: str) -> str:
+    """The text without case, white space and hyphens, which say nothing about a nonce."""
+    return _SPELLING.sub("", text.casefold())
 
 
 def continuation_verdicts(turns: Sequence[Turn], answer: Answer) -> list[Verdict]:
@@ -165,6 +280,11 @@ def is_about_reasoning(turns: Sequence[Turn], refusal: Refused) -> bool:
     return refusal.kind in REPLAY_KINDS
 
 
+def lesson_of(refusal: Refused) -> Lesson:
+    """The rule to try after a refusal that is about reasoning."""
+    return Lesson.NONE if refusal.kind is FindingKind.PARAM_UNKNOWN else Lesson.ALL
+
+
 def has_reasoned_call(turns: Sequence[Turn]) -> bool:
     """Whether an assistant turn has a call together with reasoning or a signature."""
     return any(turn.calls and is_reasoned(turn) for turn in turns)
@@ -174,11 +294,12 @@ def is_reasoned(turn: Turn) -> bool:
     """Whether a turn carries reasoning or a signature of it."""
     if any(isinstance(part, Reasoning) for part in turn.parts):
         return True
-    return any(_is_signed(call) for call in turn.calls)
+    # In a stream, the signature of a call may come on a text part behind it.
+    return any(_is_signed(part) for part in turn.parts if isinstance(part, ToolCall | Text))
 
 
-def _is_signed(call: ToolCall) -> bool:
-    own = call.extra.get("gemini")
+def _is_signed(part: ToolCall | Text) -> bool:
+    own = part.extra.get("gemini")
     return isinstance(own, Mapping) and bool(own.get("thoughtSignature"))
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TypeAlias
 
 from probes.call_arguments import validate_arguments
 from probes.messages import (
     JSON,
+    NOT_STREAMED,
     Breakage,
     BrokenCall,
     Part,
@@ -20,13 +23,27 @@ from probes.messages import (
 )
 from probes.outcomes import Finding, FindingKind, Metric, Verdict
 from probes.parsers.diagnosis.find_markup import find_shown_call
-from probes.parsers.markup import UNKNOWN
+from probes.parsers.markup import CERTAIN, ENVELOPE, SHOWS_CALL, UNKNOWN, MarkupReason
 from probes.text_answer import TextAnswer, read_text_answer
 
 # Characters of leaked markup that a finding quotes.
 MAX_EXCERPT = 60
+# Characters of a value that a finding shows whole.
+MAX_SHOWN = 400
+ExpectedCalls: TypeAlias = Sequence[tuple[str, Mapping[str, JSON]]]
 # Kinds of broken calls that could be parsed but violate their tool's schema.
 _SCHEMA_BREAKAGES = (Breakage.SCHEMA_MISMATCH, Breakage.UNKNOWN_TOOL)
+
+
+class Arrival(StrEnum):
+    """How the calls of a turn arrived."""
+
+    WORKS = "works"  # on the wire, readable, as asked for
+    LEAKS = "leaks"  # in the text
+    LOSES_CALLS = "loses_calls"  # a call is missing
+    GARBLES = "garbles"  # unreadable, or with other arguments
+    REFUSED = "refused"  # the request was refused, or its stream was not streamed
+    BROKEN_OFF = "broken_off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +56,37 @@ class JudgedTurn:
     unfit: tuple[Finding, ...]  # schema violations of the calls
     stray: tuple[Finding, ...]  # a call that is in the text as well
     verdicts: tuple[Verdict, ...]
-    format: str | None  # the wire format, the text parser, or None without a call
+    # The wire format, also of calls that cannot be read; the text parser; or None without a call.
+    format: str | None
 
     @property
     def faults(self) -> tuple[Finding, ...]:
         return self.unread + self.unfit + self.stray
+
+    @property
+    def arrival(self) -> str:
+        """An Arrival; for calls that can be read from the text, the name of their parser."""
+        kinds = [fault.kind for fault in self.unread]
+        if FindingKind.NOT_STREAMED in kinds:
+            return Arrival.REFUSED
+        if FindingKind.LEAKED_CALL in kinds:
+            return self.format or Arrival.LEAKS
+        if self.reply.broken or self.unfit:
+            return Arrival.GARBLES
+        if self.stray:
+            return Arrival.LEAKS
+        return Arrival.WORKS if self.calls else Arrival.LOSES_CALLS
+
+    @property
+    def shown_format(self) -> str | None:
+        """The format; for a call in the text that no parser reads, "unknown"."""
+        leaks = any(fault.kind is FindingKind.LEAKED_CALL for fault in self.unread)
+        return self.format or (UNKNOWN if leaks else None)
+
+    @property
+    def arrived(self) -> tuple[ToolCall | BrokenCall, ...]:
+        """The calls, and those on the wire that cannot be read."""
+        return (*self.calls, *_wire_breakages(self.reply))
 
     @property
     def is_prose(self) -> bool:
@@ -65,8 +108,8 @@ class JudgedTurn:
 
 
 def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
-    """Judge a turn that must call at least one of the tools."""
-    text_answer = _read_text_calls(reply, tools)
+    """Judge a turn that must call at least one of the tools, by the calls on the wire."""
+    text_answer, stopped = _read_text_calls(reply, tools)
     leaked = _leak_findings(text_answer)
     broken = tuple(Finding(FindingKind(c.kind), c.error, c.path) for c in reply.broken)
     # A call that is in the text as well was still read from the wire.
@@ -75,6 +118,8 @@ def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
         # Nothing but the diagnosis tells a call in an unknown format from an answer in prose.
         leaked = leaked or _shown_call_findings(reply, tools)
         unread, stray = (leaked[0] if leaked else _no_call_finding(reply),), ()
+    # A client that reads a stream finds no call in a whole answer.
+    unread = (*_unstreamed_findings(reply), *unread)
     calls = reply.calls or text_answer.calls
     unfit = _schema_findings(calls, tools)
     only_reasoned = bool(reply.reasoning) and not (reply.text or reply.calls or reply.broken)
@@ -89,36 +134,89 @@ def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
             for metric in (Metric.SCHEMA_FAILURE, Metric.UNSAFE_BLOCKED)
         ),
         *(
-            Verdict(metric, good=False)
+            Verdict(Metric.SCHEMA_FAILURE, good=False)
             for call in text_answer.broken
             if not reply.calls and call.kind in _SCHEMA_BREAKAGES
-            for metric in (Metric.SCHEMA_FAILURE, Metric.UNSAFE_BLOCKED)
         ),
+        *_stopped_verdicts(reply, stopped),
     )
-    name = calls[0].format if reply.calls else parser or None
+    on_wire = reply.calls or _wire_breakages(reply)
+    name = on_wire[0].format if on_wire else parser or None
     wrong = tuple(fault for findings in unfit for fault in findings)
     return JudgedTurn(reply, calls, unread, wrong, stray, verdicts, name)
 
 
-def find_wrong_values(
-    calls: Sequence[ToolCall], expected: Sequence[tuple[str, Mapping[str, JSON]]]
-) -> tuple[Finding, ...]:
+def _wire_breakages(reply: Reply) -> tuple[BrokenCall, ...]:
+    """The unreadable calls that came as such; a server's report of one has neither name nor id."""
+    return tuple(call for call in reply.broken if call.name or call.id)
+
+
+def find_wrong_order(calls: Sequence[ToolCall], expected: ExpectedCalls) -> tuple[Finding, ...]:
+    """Calls that came in another order than the expected ones, of which none is missing."""
+    names, wanted = [call.name for call in calls], [name for name, _ in expected]
+    if names == wanted or sorted(names) != sorted(wanted):
+        return ()
+    message = f"The calls came as {', '.join(names)}, and {', '.join(wanted)} was asked for."
+    return (Finding(FindingKind.WRONG_ORDER, message, "$.calls"),)
+
+
+def find_wrong_values(calls: Sequence[ToolCall], expected: ExpectedCalls) -> tuple[Finding, ...]:
     """Calls that differ from the expected ones, in any order: missing, surplus, or other values."""
-    remaining = list(calls)
+    pairs, surplus = _pair_calls(calls, expected)
     faults: list[Finding] = []
-    for name, arguments in expected:
-        match = next((c for c in remaining if c.name == name and _same(c.input, arguments)), None)
-        match = match or next((call for call in remaining if call.name == name), None)
-        if match is None:
+    for call, (name, arguments) in zip(pairs, expected, strict=True):
+        if call is None:
             faults.append(Finding(FindingKind.NO_CALL, f"The call of {name} is missing."))
-            continue
-        remaining.remove(match)
-        faults += _differences(match, arguments, f"$.calls[{calls.index(match)}]")
+        else:
+            faults += _differences(call, arguments, f"$.calls[{calls.index(call)}]")
     faults += [
         Finding(FindingKind.EXTRA_CALL, f"{call.name} was called, which was not asked for.", "$")
-        for call in remaining
+        for call in surplus
     ]
     return tuple(faults)
+
+
+def value_verdicts(
+    calls: Sequence[ToolCall], expected: ExpectedCalls, tools: Sequence[ToolSpec]
+) -> tuple[Verdict, ...]:
+    """One trial per argument whose exact value was asked for, of calls that fit their schema.
+
+    A value from a closed set (a choice, a boolean, null) is no trial: what damages texts and
+    numbers on the way leaves it alone, and it would only dilute the rate.
+    """
+    schemas = {tool.name: tool.schema or {} for tool in tools}
+    pairs, _ = _pair_calls(calls, expected)
+    return tuple(
+        Verdict(
+            Metric.VALUE_FIDELITY, argument in call.input and _equal(call.input[argument], value)
+        )
+        for call, (name, arguments) in zip(pairs, expected, strict=True)
+        if call is not None
+        for argument, value in arguments.items()
+        if not _is_closed(value, argument, schemas.get(name, {}))
+    )
+
+
+def _pair_calls(
+    calls: Sequence[ToolCall], expected: ExpectedCalls
+) -> tuple[list[ToolCall | None], list[ToolCall]]:
+    """The call of each expected one, None where it is missing, and the surplus calls."""
+    remaining, pairs = list(calls), []
+    for name, arguments in expected:
+        named = [call for call in remaining if call.name == name]
+        match = next((call for call in named if _same(call.input, arguments)), None)
+        match = match or next(iter(named), None)
+        if match is not None:
+            remaining.remove(match)
+        pairs.append(match)
+    return pairs, remaining
+
+
+def _is_closed(value: JSON, name: str, schema: Mapping[str, JSON]) -> bool:
+    properties = schema.get("properties")
+    rule = properties.get(name) if isinstance(properties, Mapping) else None
+    is_choice = isinstance(rule, Mapping) and ("enum" in rule or "const" in rule)
+    return is_choice or value is None or isinstance(value, bool)
 
 
 def _differences(call: ToolCall, arguments: Mapping[str, JSON], at: str) -> list[Finding]:
@@ -126,12 +224,25 @@ def _differences(call: ToolCall, arguments: Mapping[str, JSON], at: str) -> list
     return [
         Finding(
             FindingKind.WRONG_VALUE,
-            f"{name} should be {arguments.get(name)!r} and is {call.input.get(name)!r}.",
+            _describe_difference(name, call.input.get(name), arguments.get(name)),
             f"{at}.input.{name}",
         )
         for name in names
         if not _equal(call.input.get(name), arguments.get(name))
     ]
+
+
+def _describe_difference(name: str, actual: JSON, expected: JSON) -> str:
+    """Both values; of long texts, the place where they part."""
+    if not isinstance(actual, str) or not isinstance(expected, str):
+        return f"{name} should be {expected!r} and is {actual!r}."
+    if max(len(actual), len(expected)) <= MAX_SHOWN:
+        return f"{name} should be {expected!r} and is {actual!r}."
+    pairs = enumerate(zip(actual, expected, strict=False))
+    at = next((i for i, (a, b) in pairs if a != b), min(len(actual), len(expected)))
+    lengths = f"{len(actual)} characters instead of {len(expected)}"
+    shown = f"should be {_quote(expected[at:])} and is {_quote(actual[at:])}"
+    return f"{name} differs from character {at + 1} on ({lengths}): {shown}."
 
 
 def _same(actual: Mapping[str, JSON], expected: Mapping[str, JSON]) -> bool:
@@ -145,14 +256,47 @@ def _equal(actual: JSON, expected: JSON) -> bool:
     return actual == expected and isinstance(actual, bool) == isinstance(expected, bool)
 
 
-def _read_text_calls(reply: Reply, tools: Sequence[ToolSpec]) -> TextAnswer:
-    """The calls in the visible text, or if there are none, in the reasoning."""
+def _read_text_calls(reply: Reply, tools: Sequence[ToolSpec]) -> tuple[TextAnswer, int]:
+    """The calls in the visible text, or if there are none, in the reasoning.
+
+    And how many calls the parser stopped there.
+    """
     truncated = reply.stop is Stop.LENGTH
     texts = [part.text for part in reply.parts if isinstance(part, Text)]
-    text_answer = read_text_answer(texts, tools, truncated=truncated)
-    if text_answer.calls or text_answer.broken or not reply.reasoning:
-        return text_answer
-    return read_text_answer([reply.reasoning], tools, truncated=truncated)
+    visible = read_text_answer(texts, tools, truncated=truncated)
+    stopped = _count_stopped(visible, SHOWS_CALL)
+    if visible.calls or visible.broken or not reply.reasoning:
+        return visible, stopped
+    thought = read_text_answer([reply.reasoning], tools, truncated=truncated)
+    # A model that reasons may write code; only the markup of a call is a call there.
+    return thought, stopped + _count_stopped(thought, ENVELOPE)
+
+
+def _count_stopped(text_answer: TextAnswer, least: float) -> int:
+    """The markup that shows a call which does not run: cut, unreadable, fenced, quoted, unknown."""
+    if text_answer.calls:
+        # Beside calls that run, only what the parser itself took for a call is another one.
+        return sum(item.confidence >= CERTAIN for item in text_answer.markup)
+    return sum(
+        item.confidence >= least or (item.reason is MarkupReason.QUOTED and item.format != UNKNOWN)
+        for item in text_answer.markup
+    )
+
+
+def _stopped_verdicts(reply: Reply, in_text: int) -> tuple[Verdict, ...]:
+    """One bad trial for every call that the parser stopped.
+
+    Where calls come on the wire the text is not searched for calls to run.
+    """
+    stopped = len(reply.broken) if reply.calls or reply.broken else in_text
+    return (Verdict(Metric.UNSAFE_BLOCKED, good=False),) * stopped
+
+
+def _unstreamed_findings(reply: Reply) -> tuple[Finding, ...]:
+    if all(deviation.name != NOT_STREAMED for deviation in reply.deviations):
+        return ()
+    message = "A stream was asked for, and the answer came whole."
+    return (Finding(FindingKind.NOT_STREAMED, message),)
 
 
 def _leak_findings(text_answer: TextAnswer) -> tuple[Finding, ...]:

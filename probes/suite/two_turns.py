@@ -10,7 +10,7 @@ from probes.suite.random_words import draw_nonce, draw_phrase
 
 PROMPT = """\
 Call the tool {tool} once, with a = {a} and b = {b}. Its result holds a nonce.
-When you have it, reply with the nonce, in words and without a tool."""
+When you have it, reply with it exactly as it is, without a tool."""
 NEXT = """\
 Now call the tool {tool} once, with these arguments:
 message: {message}

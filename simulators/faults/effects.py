@@ -19,12 +19,30 @@ NO_CALLS: Mapping[str, JSON] = MappingProxyType(
         "tool_call_format": "none",
         "parser": None,
         "supports_parallel_tool_use": None,
+        "parallel": "unknown",
         "supports_streaming_tool_use": None,
+        "streaming": "unknown",
         "error_repair": "unknown",
         "tool_choice": [],
     }
 )
 SILENT = Effect(SILENCE, NO_CALLS)
+# Calls arrive on the wire, and none of them can be read.
+UNREADABLE: Mapping[str, JSON] = MappingProxyType(
+    {
+        "schema_level": "unknown",
+        "supports_parallel_tool_use": None,
+        "parallel": "unknown",
+        "reasoning_replay": "unknown",
+        "supports_streaming_tool_use": None,
+        "streaming": "unknown",
+        "error_repair": "unknown",
+    }
+)
+# Several calls of one turn cannot be used.
+ONE_CALL: Mapping[str, JSON] = MappingProxyType(
+    {"supports_parallel_tool_use": False, "parallel": "none"}
+)
 # The capabilities of a vendor that never answers.
 NOTHING_KNOWN: Mapping[str, JSON] = MappingProxyType(
     {
@@ -32,9 +50,13 @@ NOTHING_KNOWN: Mapping[str, JSON] = MappingProxyType(
         "tool_call_format": "unknown",
         "parser": None,
         "supports_parallel_tool_use": None,
+        "parallel": "unknown",
         "reasoning_replay": "unknown",
         "supports_streaming_tool_use": None,
+        "streaming": "unknown",
         "error_repair": "unknown",
         "tool_choice": None,
+        "system_position": "unknown",
+        "prompted_tools": "unknown",
     }
 )

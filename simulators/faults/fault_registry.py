@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from simulators.faults import vendor_changes
+from simulators.faults import prompt_limits, vendor_changes
 from simulators.faults.calls import call_behaviour, faulty_ids, wrong_arguments
 from simulators.faults.fault import Fault
 from simulators.faults.refusals import (
@@ -14,7 +14,7 @@ from simulators.faults.refusals import (
     replay_refusals,
     request_refusals,
 )
-from simulators.faults.streams import chat_streams, other_streams
+from simulators.faults.streams import chat_streams, other_streams, stream_only
 from simulators.faults.text import leaks, prose_answers, unknown_leaks
 from simulators.faults.transport import delivery
 
@@ -30,8 +30,10 @@ FAMILIES = (
     replay_refusals,
     closure_refusals,
     id_refusals,
+    prompt_limits,
     chat_streams,
     other_streams,
+    stream_only,
     delivery,
     vendor_changes,
 )

@@ -20,7 +20,10 @@ from probes.messages import (
 )
 from simulators.model.call_repair import is_failure, may_retry, repair_arguments
 from simulators.model.echo_text import find_text_to_repeat
+from simulators.model.pictures import describe_pictures
+from simulators.model.prompted_tools import PromptedCall, read_prompted_call
 from simulators.model.schema_values import convert_value, invent_value, properties, required
+from simulators.model.standing_rules import obey_system_rules
 from simulators.model.tool_requests import ToolRequest, force_tool_request, read_tool_requests
 
 MAX_TRIES = 3
@@ -44,11 +47,15 @@ _REFERENCE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The model's answer: reasoning that a vendor may show, and tool calls or a text."""
+    """The model's answer: reasoning that a vendor may show, and tool calls or a text.
+
+    `prompted` is set where the tools are described in the prompt: calls are written as text.
+    """
 
     thought: str
     text: str = ""
     tool_requests: tuple[ToolRequest, ...] = ()
+    prompted: PromptedCall | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +68,12 @@ class _Step:
 
 def answer_request(call: ModelCall) -> Answer:
     """Answer a request from the request alone."""
+    if prompted := read_prompted_call(call):
+        return replace(_answer_question(prompted.call), prompted=prompted)
+    return _answer_question(call)
+
+
+def _answer_question(call: ModelCall) -> Answer:
     question, later_turns = _read_question(call)
     steps = _read_steps(later_turns)
     if call.tool_choice == NONE or not call.tools:
@@ -236,8 +249,17 @@ def _is_sequential(question: str) -> bool:
 
 
 def _answer_in_text(question: str, steps: Sequence[_Step], call: ModelCall) -> Answer:
+    answer = _answer_from_history(question, steps, call)
+    return replace(answer, text=obey_system_rules(answer.text, call.turns))
+
+
+def _read_result(result: ToolResult) -> str:
+    return " ".join(text for text in (result.content, describe_pictures(result)) if text)
+
+
+def _answer_from_history(question: str, steps: Sequence[_Step], call: ModelCall) -> Answer:
     if steps:
-        results = "\n".join(f"{step.call.name}: {step.result.content}" for step in steps)
+        results = "\n".join(f"{step.call.name}: {_read_result(step.result)}" for step in steps)
         return Answer("I have what I need and can answer.", f"Here is what came back.\n{results}")
     if repeated := find_text_to_repeat(question):
         return Answer("A plain answer is wanted.", repeated)

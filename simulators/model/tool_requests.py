@@ -131,14 +131,27 @@ def _find_mentions(text: str, tools: Sequence[ToolSpec]) -> list[_Mention]:
 def _find_hinted_tool(text: str, tools: Sequence[ToolSpec]) -> ToolSpec | None:
     """The tool that a text refers to without naming it, if it clearly requests one."""
     if not re.search(r"\b(?:tool|function)\b", text, re.I):
-        return None
+        return _find_described_tool(text, tools)
     words = set(re.findall(r"[a-z]+", text.lower()))
     for tool in tools:
-        name_words = set(re.findall(r"[a-z]+", tool.name.lower())) - _GENERIC
+        name_words = _name_words(tool)
         if name_words and name_words <= words:
             return tool
     has_values = len(tools) == 1 and read_value_groups(text, tools[0].schema or {})
     return tools[0] if has_values else None
+
+
+def _find_described_tool(text: str, tools: Sequence[ToolSpec]) -> ToolSpec | None:
+    """The one tool that does what a polite request says, by the words of its name."""
+    if not re.search(r"\bplease\b", text, re.I):
+        return None
+    words = set(re.findall(r"[a-z]+", text.lower()))
+    fitting = [tool for tool in tools if len(_name_words(tool)) > 1 and _name_words(tool) <= words]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _name_words(tool: ToolSpec) -> set[str]:
+    return set(re.findall(r"[a-z]+", tool.name.lower())) - _GENERIC
 
 
 def _read_segment(tool: ToolSpec, segment: str, text: str) -> list[ToolRequest]:

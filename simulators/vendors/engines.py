@@ -52,6 +52,35 @@ _VLLM = Spec(
 )
 
 
+_LLAMACPP = Spec(
+    name="llamacpp",
+    title="llama.cpp server",
+    mount="/llamacpp",
+    provider="openai",
+    prefix="/v1",
+    style=ReplyStyle(
+        "openai",
+        IdStyle("chatcmpl-", 32),
+        IdStyle("", 32),
+        reply_style.reasoning_as_field("reasoning_content"),
+        LLAMACPP_BUILD,
+    ),
+    models=STEADY,
+    envelope=error_envelopes.llamacpp_envelope,
+    rule=None,
+    thinking_switch=thinking_switches.chat,
+    unknown_model=RequestRefused(error_envelopes.NO_MODEL, status=404),
+    extra_fields=extra_fields.chat_fields,
+    reports_usage=extra_fields.chat_reports_usage,
+    any_model=True,
+    engine=LLAMACPP_BUILD,
+    endpoints={
+        ("GET", "/props"): metadata_routes.llamacpp_props,
+        ("GET", "/v1/models"): metadata_routes.openai_models,
+    },
+)
+
+
 def _vllm_variant(name: str, title: str, models: Mapping[str, Model], faults: str = "") -> Spec:
     return replace(_VLLM, name=name, title=title, mount=f"/{name}", models=models, faults=faults)
 
@@ -82,32 +111,38 @@ ENGINES: tuple[Spec, ...] = (
             ("POST", "/api/show"): metadata_routes.ollama_show,
         },
     ),
-    Spec(
-        name="llamacpp",
-        title="llama.cpp server",
-        mount="/llamacpp",
-        provider="openai",
-        prefix="/v1",
+    _LLAMACPP,
+    # The same server at its other addresses.
+    replace(
+        _LLAMACPP,
+        name="llamacpp-messages",
+        title="llama.cpp server in Anthropic's format",
+        mount="/llamacpp-messages",
+        provider="anthropic",
+        prefix="",
         style=ReplyStyle(
-            "openai",
-            IdStyle("chatcmpl-", 32),
-            IdStyle("", 32),
-            reply_style.reasoning_as_field("reasoning_content"),
-            LLAMACPP_BUILD,
+            "anthropic", IdStyle("chatcmpl-", 32), IdStyle("", 32), reply_style.reasoning_as_block
         ),
-        models=STEADY,
-        envelope=error_envelopes.llamacpp_envelope,
-        rule=None,
-        thinking_switch=thinking_switches.chat,
-        unknown_model=RequestRefused(error_envelopes.NO_MODEL, status=404),
-        extra_fields=extra_fields.chat_fields,
-        reports_usage=extra_fields.chat_reports_usage,
-        any_model=True,
-        engine=LLAMACPP_BUILD,
-        endpoints={
-            ("GET", "/props"): metadata_routes.llamacpp_props,
-            ("GET", "/v1/models"): metadata_routes.openai_models,
-        },
+        thinking_switch=thinking_switches.anthropic,
+        extra_fields=extra_fields.no_extra_fields,
+        reports_usage=extra_fields.always_reports_usage,
+        caches_prompts=True,
+    ),
+    replace(
+        _LLAMACPP,
+        name="llamacpp-responses",
+        title="llama.cpp server in OpenAI's Responses format",
+        mount="/llamacpp-responses",
+        provider="openai_responses",
+        style=ReplyStyle(
+            "openai_responses",
+            IdStyle("resp_", 32),
+            IdStyle("call_", 32),
+            reply_style.reasoning_as_item,
+        ),
+        thinking_switch=thinking_switches.responses,
+        extra_fields=extra_fields.responses_fields,
+        reports_usage=extra_fields.always_reports_usage,
     ),
     _VLLM,
     _vllm_variant("vllm-bare", "vLLM without a tool parser", STEADY, "leak-hermes"),

@@ -116,6 +116,7 @@ HOSTED: tuple[Spec, ...] = (
         models=GEMINI_MODELS,
         envelope=PlainEnvelope("gemini"),
         rule=rules.check_gemini,
+        system_position="first_only",
         thinking_switch=thinking_switches.gemini,
         unknown_model=RequestRefused(
             "models/{model} is not found for API version v1beta, or is not supported for "
@@ -136,6 +137,7 @@ HOSTED: tuple[Spec, ...] = (
         models=MISTRAL_MODELS,
         envelope=error_envelopes.mistral_envelope,
         rule=mistral_rules.check_mistral,
+        system_position="first_only",
         thinking_switch=thinking_switches.chat,
         unknown_model=RequestRefused("Invalid model: {model}", code="1500"),
         auth=vendor_auth.MISTRAL,

@@ -35,12 +35,14 @@ def check_mistral(request: VendorRequest) -> None:
 
 
 def _check_order(messages: Sequence[Message]) -> None:
-    """Only the assistant follows a result, and a result follows only a call."""
+    """Only the assistant follows a result, a result only a call, a system message no answer."""
     previous = ""
     for message in messages:
         role = text_or_empty(message.get("role"))
         after_result = previous == "tool" and role not in ("assistant", "tool")
-        if after_result or (role == "tool" and previous in ("", "user", "system")):
+        after_answer = previous == "assistant" and role == "system"
+        before_call = role == "tool" and previous in ("", "user", "system")
+        if after_result or after_answer or before_call:
             raise RequestRefused(
                 f"Unexpected role '{role}' after role '{previous}'", code=ORDER_CODE
             )

@@ -8,7 +8,7 @@ import json
 import random
 import string
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from probes.messages import (
     JSON,
@@ -25,6 +25,7 @@ from probes.messages import (
     Usage,
 )
 from simulators.model.answers import Answer
+from simulators.model.prompted_tools import write_prompted_calls
 from simulators.model.tool_requests import ToolRequest
 from simulators.vendors import item_ids
 
@@ -74,6 +75,7 @@ class ReplyStyle:
         self, answer: Answer, call: ModelCall, rng: random.Random, *, thinks: bool, signs: bool
     ) -> Reply:
         """Build the reply for a model's answer."""
+        answer = _with_prompted_calls(answer)
         parts: list[Part] = []
         if thinks and self.shape is not None:
             parts += self.shape(answer.thought, call, rng)
@@ -98,6 +100,15 @@ class ReplyStyle:
             model=call.model,
             fingerprint=self.fingerprint,
         )
+
+
+def _with_prompted_calls(answer: Answer) -> Answer:
+    """The answer with its calls as text if the prompt describes how to write them."""
+    if answer.prompted is None or not answer.tool_requests:
+        return answer
+    has_tags = answer.prompted.has_tags
+    text = write_prompted_calls(answer.tool_requests, has_tags=has_tags)
+    return replace(answer, text=text, tool_requests=())
 
 
 def count_calls_before(call: ModelCall) -> int:

@@ -77,7 +77,7 @@ class RequestHandler:
         reply = replace(
             reply,
             model=self.spec.echo or reply.model,
-            usage=replace(reply.usage, input_tokens=tokens),
+            usage=replace(reply.usage, input_tokens=tokens, cached_tokens=self._cached(tokens)),
         )
         for hooks in self.fault_hooks:
             reply = hooks.reply(reply, vendor_request, self.rng)
@@ -118,6 +118,9 @@ class RequestHandler:
         if as_list:
             chunks, content_type = as_json_list(chunks), "application/json"
         return OutgoingAnswer(chunks, content_type, headers=self._headers())
+
+    def _cached(self, tokens: int) -> int | None:
+        return tokens - 1 if self.spec.caches_prompts else None
 
     def _apply_last_hooks(self, outgoing: OutgoingAnswer) -> OutgoingAnswer:
         for hooks in self.fault_hooks:

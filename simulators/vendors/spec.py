@@ -45,6 +45,7 @@ class Spec:
     extra_fields: ExtraFields = lambda body, streamed: {}
     # Whether an answer reports usage.
     reports_usage: Callable[[Mapping[str, JSON], bool], bool] = lambda body, streamed: True
+    caches_prompts: bool = False  # all of a prompt but one token is reported as cached
     request_id: str = "x-request-id"
     server: str = "simulated-vendor"
     error_type: str = "application/json"
@@ -58,6 +59,7 @@ class Spec:
     engine: str = ""  # the version that the server reports
     echo: str = ""  # the model named in answers; the requested one if empty
     faults: str = ""  # switches that are always on
+    system_position: str = "anywhere"  # where the vendor accepts and obeys system messages
 
     @property
     def format(self) -> str:

@@ -55,7 +55,7 @@ def test_a_person_finds_an_endpoint_by_keys(
     expect(page.get_by_role("link", name="alpha")).to_be_focused()
     keys.press("ArrowRight")
     tip = page.locator(".metric-words").first
-    expect(tip).to_contain_text("70% (7 of 10, 95 % interval 39% to 89%), degraded")
+    expect(tip).to_contain_text("70% (7 of 10, 95 % interval 39% to 90%), degraded")
     expect(tip).to_be_in_viewport()
     keys.press("j")
     expect(page.get_by_role("link", name="beta")).to_be_focused()

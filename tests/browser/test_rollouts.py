@@ -92,7 +92,8 @@ def test_a_new_template_goes_up_by_two_people_and_down_by_itself(
 
     bob.goto("/rollouts/")
     bob.get_by_role("link", name="You may decide").click()
-    expect(bob.locator("#request")).to_contain_text("Approving takes something away.")
+    warning = "Approving lowers the stage, from Full to Read only."
+    expect(bob.locator("#request")).to_contain_text(warning)
     bob.get_by_label("Reason", exact=True).first.fill("read first, then we see")
     bob.get_by_role("button", name="Approve").click()
 

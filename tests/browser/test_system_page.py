@@ -48,6 +48,6 @@ def test_the_system_page_refreshes_itself(
     with celery_worker(tmp_path / "worker.log"):
         gone = expect(page.get_by_text("No worker is alive, so nothing is probed."))
         gone.to_have_count(0, timeout=90_000)
-        expect(page.get_by_text("tool-probe-v1").first).to_be_visible()
+        expect(page.get_by_text("tool-probe-v2").first).to_be_visible()
 
     assert watch.problems == []

@@ -174,3 +174,50 @@ def _read_terminal(leader: int) -> str:
             os.close(leader)
             return data.decode()
         data += chunk
+
+
+@pytest.mark.parametrize(("dialect", "splits"), [((), True), (("--dialect", "plain"), None)])
+def test_the_chosen_dialect_decides_what_is_sent(
+    vendor_url: str, dialect: tuple[str, ...], splits: bool | None
+) -> None:
+    """MiniMax is asked for split reasoning by its own dialect, and not by the plain one."""
+    target = ("--provider", "minimax", "--model", "sim-m2", "--api-key-env", "KEY")
+    arguments = probe_arguments(f"{vendor_url}/minimax/v1", *target, *dialect)
+
+    profile = json.loads(toolgauge(*arguments, env={"KEY": "sim-minimax"}).stdout)
+
+    exchange = profile["results"][0]["evidence"]["exchanges"][0]
+    assert json.loads(exchange["request"]["body"]).get("reasoning_split") is splits
+    assert profile["fingerprint"].get("dialect") == (dialect[1] if dialect else None)
+
+
+def test_the_template_that_an_engine_shows_wins_over_the_declared_one(vendor_url: str) -> None:
+    """The contradiction is told, and the declared hash stays visible."""
+    declared = "d" * 64
+    url = f"{vendor_url}/llamacpp/v1"
+
+    shown = json.loads(toolgauge(*probe_arguments(url)).stdout)["key"]["chat_template_hash"]
+    result = toolgauge(*probe_arguments(url, "--chat-template-hash", declared))
+    same = toolgauge(*probe_arguments(url, "--chat-template-hash", shown))
+
+    profile = json.loads(result.stdout)
+    assert profile["key"]["chat_template_hash"] == shown != declared
+    assert profile["fingerprint"]["declared_chat_template_hash"] == declared
+    assert f"reports the chat template {shown[:12]}…, not the declared one" in result.stderr
+    assert "declared" not in same.stderr
+
+
+def test_a_better_dialect_is_suggested_and_works(vendor_url: str) -> None:
+    """Nothing is switched by itself: the suggestion is told, and choosing it ends the refusals."""
+    url = f"{vendor_url}/with/endpoint-mismatch/open/v1"
+
+    refused = toolgauge(*probe_arguments(url))
+    suggestion = json.loads(refused.stdout)["dialect_suggestion"]
+    chosen = toolgauge(*probe_arguments(url, "--dialect", suggestion["dialect"]))
+
+    assert suggestion["dialect"] == "openai_reasoning"
+    assert "try --dialect openai_reasoning." in refused.stderr
+    profile = json.loads(chosen.stdout)
+    assert profile["dialect_suggestion"] is None
+    assert profile["capabilities"]["tool_call_format"] == "openai"
+    assert {result["outcome"] for result in profile["results"]} == {"pass"}

@@ -98,8 +98,23 @@ def test_an_endpoint_killed_in_the_middle_leaves_its_attempts_void() -> None:
     assert "Traceback" not in completed.stderr
 
 
-def test_ctrl_c_ends_the_run_and_writes_nothing(tmp_path: Path) -> None:
-    """No traceback, no file, and the one that was there before is untouched."""
+@pytest.mark.parametrize("more", [(), ("--fail-under", "parse_success=0.5")])
+def test_a_run_that_is_half_void_is_no_verdict(more: tuple[str, ...], vendor_url: str) -> None:
+    """Whatever the other half says: too little was seen to meet or miss a bar."""
+    url = f"{vendor_url}/with/html,p=0.6,seed=3/open/v1"
+
+    completed = toolgauge(*probe_arguments(url, *more))
+
+    outcomes = [result["outcome"] for result in json.loads(completed.stdout)["results"]]
+    assert len(outcomes) / 2 <= outcomes.count("void") < len(outcomes)
+    assert completed.returncode == 3
+    start = f"no verdict. {outcomes.count('void')} of {len(outcomes)} attempts are void: "
+    assert completed.stderr.startswith(f"toolgauge probe: {start}The endpoint answered with a web")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_run_and_writes_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    """The message says what was done; no traceback, and files are as before."""
     existing, new = tmp_path / "old.xml", tmp_path / "new.jsonl"
     existing.write_text("before")
     hold = threading.Event()
@@ -118,14 +133,45 @@ def test_ctrl_c_ends_the_run_and_writes_nothing(tmp_path: Path) -> None:
             text=True,
         ) as process:
             assert vendor.arrived.wait(TIMEOUT)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(number)
             out, err = process.communicate(timeout=TIMEOUT)
         hold.set()
 
-    assert process.returncode == 130
-    assert (out, err) == ("", "toolgauge probe: stopped; no file was written.\n")
+    assert process.returncode == 128 + number
+    done = f"stopped by {number.name} after 0 of 11 attempts; no file was written."
+    assert (out, err) == ("", f"toolgauge probe: {done}\n")
     assert existing.read_text() == "before"
     assert [path.name for path in tmp_path.iterdir()] == ["old.xml"]
+
+
+def test_a_stopped_run_prints_what_it_has_as_json() -> None:
+    """With --json the attempts that were made are not lost."""
+    hold, asked_again = threading.Event(), threading.Event()
+
+    def wait(number: int) -> None:
+        if number > 8:
+            asked_again.set()
+            hold.wait(TIMEOUT)
+
+    vendor = MiniVendor(wait)
+    with vendor.serving():
+        arguments = probe_arguments(vendor.url, "--json", "--concurrency", "1")
+        with subprocess.Popen(
+            [*COMMAND, *arguments],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert asked_again.wait(TIMEOUT)
+            process.send_signal(signal.SIGTERM)
+            out, err = process.communicate(timeout=TIMEOUT)
+        hold.set()
+
+    partial = json.loads(out)
+    assert (process.returncode, partial["stopped"]) == (143, "SIGTERM")
+    assert 0 < len(partial["results"]) < 11
+    assert f"after {len(partial['results'])} of 11 attempts" in err
 
 
 def test_a_reader_that_leaves_is_no_error(vendor_url: str) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -22,6 +23,17 @@ INVALID = {
     "option without value": ((*VALID, "--option", "top_p"), "write NAME=VALUE"),
     "option twice": ((*VALID, "--option", "n=1", "--option", "n=2"), "'n' is given twice"),
     "option of ours": ((*VALID, "--option", "model=x"), "'model' is set by the probe; remove it"),
+    "other dialect": ((*VALID, "--dialect", "acme"), "'acme' does not fit the provider 'openai'"),
+    "dialect of another format": (
+        (*VALID, "--dialect", "minimax_anthropic"),
+        "Choose one of openai, openai_reasoning, deepseek",
+    ),
+    "no hash": ((*VALID, "--chat-template-hash", "abc"), "write 64 hexadecimal digits"),
+    "no template": ((*VALID, "--chat-template", "missing.jinja"), "No such file"),
+    "two templates": (
+        (*VALID, "--chat-template", "a.jinja", "--chat-template-hash", "a" * 64),
+        "not allowed with argument",
+    ),
     "other suite": ((*VALID, "--suite", "huge"), "invalid choice: 'huge'"),
     "no samples": ((*VALID, "--samples", "0"), "not a number from 1 to 1000"),
     "no concurrency": ((*VALID, "--concurrency", "-1"), "not a number from 1 to 100"),
@@ -98,7 +110,7 @@ def test_a_plan_sends_nothing_and_its_ceiling_holds() -> None:
     assert sent_by_plan == 0
     assert result.returncode == 0
     assert 0 < vendor.requests <= planned["requests"] <= planned["max_requests"]
-    assert planned["token_ceiling"] > 0
+    assert 0 < planned["expected_tokens"] < planned["token_ceiling"] / 10
     assert planned["suite"] == "light"
 
 
@@ -146,3 +158,20 @@ def test_the_same_seed_asks_the_same_questions(vendor_url: str) -> None:
 def test_the_environment_holds_no_key_for_the_tests() -> None:
     """The variables that the tests above expect to be unset are."""
     assert "TOOLGAUGE_UNSET" not in os.environ
+
+
+def test_a_declared_template_is_part_of_the_planned_key(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file's bytes are hashed, as an engine's own template would be."""
+    path = tmp_path / "chat_template.jinja"
+    path.write_bytes("{{ bos }}\r\n…".encode())
+    by_hand = hashlib.sha256(path.read_bytes()).hexdigest()
+
+    assert main([*VALID, "--plan", "--chat-template", str(path)]) == 0
+    from_file = json.loads(capsys.readouterr().out)["key"]
+    assert main([*VALID, "--plan", "--chat-template-hash", by_hand.upper()]) == 0
+    from_hash = json.loads(capsys.readouterr().out)["key"]
+
+    assert from_file == from_hash
+    assert from_file["chat_template_hash"] == by_hand

@@ -195,7 +195,13 @@ def test_a_changed_adapter_is_reported(adapter: OpenAIChatAdapter, sentence: str
 
     differences = find_differences(lines, adapters=lambda provider: adapter)
 
-    assert differences.keys() == {f"{line['probe']}/{line['trial']}" for line in lines[1:]}
+    reads_whole_only = isinstance(adapter, Reading)
+    assert differences.keys() == {
+        f"{line['probe']}/{line['trial']}"
+        for line in lines[1:]
+        if not reads_whole_only
+        or any(not exchange["request"].get("stream") for exchange in line["exchanges"])
+    }
     assert all(text.endswith(sentence) for text in differences.values())
 
 
@@ -223,9 +229,9 @@ def _without_head(lines: Lines) -> None:
     ("spoil", "sentence"),
     [
         (_without_attempts, "It holds 2 of 11 attempts."),
-        (_of_another_suite, "recorded with the suite tool-probe-v0, not tool-probe-v1. Record it"),
+        (_of_another_suite, "recorded with the suite tool-probe-v0, not tool-probe-v2. Record it"),
         (_of_nobody, "There is no provider 'acme'."),
-        (_of_no_probe, "Line 3 is no attempt of the suite tool-probe-v1."),
+        (_of_no_probe, "Line 3 is no attempt of the suite tool-probe-v2."),
         (_without_head, "Line 1 is not the head of a transcript."),
     ],
 )

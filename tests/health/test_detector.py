@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import timedelta
 from math import exp, inf, log
 
 import pytest
@@ -26,6 +27,7 @@ from health.detector import (
     step_sums,
 )
 from health.power import log_binomial
+from health.watch import watch_threshold
 
 SIX_HOURLY = alarm_threshold(1460)
 RATES = st.floats(0.02, 0.995)
@@ -53,6 +55,24 @@ def sums_after(runs: list[tuple[int, int]], p_ref: float, lane: Lane = PROBE) ->
 def test_the_threshold_follows_from_the_runs_per_year(runs_per_year: int, log_a: float) -> None:
     """Half a false alarm per profile per year, over seven metrics."""
     assert alarm_threshold(runs_per_year) == pytest.approx(log_a, abs=5e-4)
+
+
+def test_a_profile_shares_the_budget_among_all_its_metrics() -> None:
+    """Nine of them, while the published tables have seven."""
+    assert watch_threshold(timedelta(hours=6)) == pytest.approx(log(9 * 1460 / 0.5))
+    assert alarm_threshold(1460) == pytest.approx(log(20440))
+
+
+@pytest.mark.parametrize(
+    ("hours", "trials", "runs"),
+    [(24, 200, 20), (6, 200, 20), (5, 200, 20), (3, 400, 40), (1, 600, 60)],
+)
+def test_frequent_runs_need_a_longer_baseline(hours: int, trials: int, runs: int) -> None:
+    """Up to three times as long; daily and six-hourly baselines are as published."""
+    lane = PROBE.at_cadence(365 * 24 / hours)
+
+    assert (lane.frozen, lane.runs, lane.provisional) == (trials, runs, PROBE.provisional)
+    assert LIVE.at_cadence(365 * 288) == LIVE
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from health import translation
+from health.client_view import view_as_client
 from health.detector import LIVE, PROBE, Baseline, BaselineState
 from health.gates import (
     DEFAULTS,
@@ -46,7 +47,9 @@ GATE = Gate(
     live_trials=100,
     live_wanted=True,
     live_rates={SCHEMA: 0.9},
+    ordinary_client=True,
 )
+WORKING = {"tool_call_format": "openai", "streaming": "works", "deviations": []}
 GATES = Gates(dict.fromkeys(PROMOTION_STAGES, GATE))
 GOOD = GateFacts(
     stage="read_only",
@@ -58,12 +61,45 @@ GOOD = GateFacts(
     baseline=BaselineState.FROZEN,
     live={SCHEMA: TrialCounts(1000, 10, 20)},
     tool_call_format="openai",
+    client_view=view_as_client(WORKING, "openai"),
 )
 
+
+def seen_by_client(**over: Any) -> dict[str, Any]:
+    values = {**WORKING, **over}
+    view = view_as_client(values, "openai")
+    return {"client_view": view, "tool_call_format": values["tool_call_format"]}
+
+
+DUPLICATE = {"code": "duplicate_id", "where": "whole", "attempts": 2, "breaks": ["agents"]}
 CASES: list[tuple[str, ConditionState, dict[str, Any], str]] = [
     ("format", MET, {}, "they arrive as openai"),
     ("format", NOT_MET, {"tool_call_format": "none"}, "No format"),
     ("format", NO_DATA, {"tool_call_format": None}, "Nobody has measured"),
+    ("format", NOT_MET, {"tool_call_format": "unsettled"}, "Calls arrive in several formats"),
+    ("ordinary_client", MET, {}, "An ordinary SDK works with it"),
+    (
+        "ordinary_client",
+        NOT_MET,
+        seen_by_client(streaming="leaks"),
+        "does not work with it: streaming: calls come as text.",
+    ),
+    ("ordinary_client", NOT_MET, seen_by_client(streaming="unsettled"), "do not always arrive"),
+    (
+        "ordinary_client",
+        NOT_MET,
+        seen_by_client(deviations=[DUPLICATE]),
+        "whole: several calls of a turn have the same id (duplicate_id)",
+    ),
+    ("ordinary_client", MET, seen_by_client(tool_call_format="xml"), "Calls arrive as text (xml)"),
+    (
+        "ordinary_client",
+        NOT_MET,
+        seen_by_client(tool_call_format="xml", streaming="loses_calls"),
+        "streaming: calls do not arrive.",
+    ),
+    ("ordinary_client", NO_DATA, seen_by_client(streaming="unknown"), "not measured yet"),
+    ("ordinary_client", NO_DATA, seen_by_client(tool_call_format="unknown"), "not measured yet"),
     ("fresh", MET, {}, "not long ago"),
     ("fresh", NOT_MET, {"is_stale": True}, "too old"),
     ("fresh", NO_DATA, {"runs": ()}, "Nothing was measured"),
@@ -77,6 +113,12 @@ CASES: list[tuple[str, ConditionState, dict[str, Any], str]] = [
     ("trials", NO_DATA, {"figures": {}}, "0 trials"),
     ("baseline", MET, {}, "for good what is normal"),
     ("baseline", NOT_MET, {"baseline": BaselineState.PROVISIONAL}, "20 runs and 200 trials"),
+    (
+        "baseline",
+        NOT_MET,
+        {"baseline": BaselineState.PROVISIONAL, "interval": timedelta(hours=1)},
+        "60 runs and 600 trials",
+    ),
     ("baseline", NO_DATA, {"baseline": BaselineState.NONE}, "Too few"),
     ("rate.parse_success", MET, {}, "198 of 200 trials went well. Their rate is at least 97.0%"),
     (
@@ -218,6 +260,35 @@ def test_the_default_gates_get_stricter_with_each_stage() -> None:
     assert find_gate_errors(DEFAULTS.as_json()) == []
 
 
+def test_a_stored_table_asks_for_no_more_than_it_did() -> None:
+    """One from before the condition of an ordinary client reads as without it."""
+    body = DEFAULTS.as_json()
+    for gate in body.values():
+        del gate["ordinary_client"]
+        del gate["rates"]["value_fidelity"], gate["rates"]["result_use"]
+    stored = gates_from_json(body)
+
+    assert not any(gate.ordinary_client for gate in stored.by_stage.values())
+    facts = replace(GOOD, stage="shadow", **seen_by_client(streaming="leaks"))
+    keys = [condition.key for condition in evaluate_gates(stored, facts).conditions]
+    assert not {"ordinary_client", "rate.result_use", "rate.value_fidelity"} & {*keys}
+    assert all(gate.ordinary_client for gate in DEFAULTS.by_stage.values())
+    assert "read_only.ordinary_client" in [at for at, _ in find_gate_errors(body)]
+
+
+def test_a_healthy_endpoint_settles_its_rates_within_its_first_runs() -> None:
+    """One full run is enough for values, one and two light ones for results."""
+    figures = {
+        Metric.RESULT_USE: TrialCounts(3 + 2, 0, 3),
+        Metric.VALUE_FIDELITY: TrialCounts(54, 0, 1),
+    }
+    facts = replace(GOOD, stage="shadow", figures={**GOOD.figures, **figures})
+
+    for metric in figures:
+        condition = evaluate_condition(f"rate.{metric.value}", facts, DEFAULTS)
+        assert condition.state is MET, condition.text
+
+
 @pytest.mark.parametrize(
     ("over", "path"),
     [
@@ -228,6 +299,7 @@ def test_the_default_gates_get_stricter_with_each_stage() -> None:
         ({"age_hours": "1"}, "write.age_hours"),
         ({"baseline": "melted"}, "write.baseline"),
         ({"live_wanted": 1}, "write.live_wanted"),
+        ({"ordinary_client": 1}, "write.ordinary_client"),
         ({"rates": {"parse_success": 0.995}}, "write.rates.parse_success"),
         ({"rates": {"charm": 0.5}}, "write.rates.charm"),
         ({"live_rates": []}, "write.live_rates"),

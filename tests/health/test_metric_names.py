@@ -26,6 +26,23 @@ def test_a_headline_follows_the_direction_of_its_metric(
     assert degradation_headline(metric, normal, now) == expected
 
 
+@pytest.mark.parametrize("metric", Metric, ids=str)
+@pytest.mark.parametrize(
+    ("normal", "now"), [(0.83, 0.86), (0.5, 0.5), (0.992, 0.988), (0.9912, 0.9911)]
+)
+def test_a_headline_never_calls_a_fall_a_rise(metric: Metric, normal: float, now: float) -> None:
+    """Neither between figures that moved the other way, nor between figures that read the same."""
+    words = degradation_headline(metric, normal, now).replace("%", "").replace(",", "").split()
+
+    shown = [float(word) for word in words if word[0].isdigit()]
+    if "rose" in words:
+        assert shown[0] < shown[1]
+    elif "fell" in words:
+        assert shown[0] > shown[1]
+    else:
+        assert "baseline" in words
+
+
 def test_every_metric_has_a_name_of_its_own() -> None:
     """No two metrics share a name."""
     assert set(NAMES) == set(Metric)

@@ -60,6 +60,16 @@ def test_a_baseline_is_provisional_at_30_trials_and_frozen_at_200_over_20_runs(
     assert (story.gauge.current_reference(PROBE) is None) == (baseline_state is BaselineState.NONE)
 
 
+def test_an_hourly_baseline_is_frozen_after_600_trials_over_60_runs() -> None:
+    """Until then it is provisional, and its reference follows every run."""
+    story = Story(every=timedelta(hours=1))
+    story.runs(59, GOOD, after=timedelta(hours=1))
+    assert (story.gauge.known(PROBE), story.gauge.reference) == (BaselineState.PROVISIONAL, None)
+
+    assert story.runs(1, GOOD, after=timedelta(hours=1)) == [["frozen"]]
+    assert story.gauge.known(PROBE) is BaselineState.FROZEN
+
+
 def test_runs_within_five_minutes_are_one_run_of_a_baseline() -> None:
     """Twenty runs within minutes show one moment; five minutes apart they count."""
     story = Story()
@@ -207,8 +217,35 @@ def test_proof_of_recovery_does_not_pile_up() -> None:
     run_until_recovered(story, max_runs=400)
     story.watch = release_alarm(story.watch, PARSE)
 
-    assert story.runs(10, DEAD, after=SOON) == [[]] * 10
+    assert story.runs(10, DEAD, after=SOON) == [["release_withdrawn"], *[[]] * 9]
     assert story.severity == 3
+
+
+@pytest.mark.parametrize("is_released", [False, True], ids=["not released", "released"])
+def test_a_bad_run_withdraws_the_release_until_it_has_recovered_again(is_released: bool) -> None:
+    """What was offered, or released, was an endpoint that had recovered."""
+    story = settled_story()
+    story.runs(2, DEAD)
+    run_until_recovered(story, max_runs=20)
+    if is_released:
+        story.watch = release_alarm(story.watch, PARSE)
+
+    withdrawn = kinds(story.run(HALF, after=SOON))
+    again = run_until_recovered(story, max_runs=20)
+
+    assert (withdrawn, again, story.severity) == (["release_withdrawn"], ["release_wanted"], 3)
+
+
+def test_normal_scatter_does_not_withdraw_the_release() -> None:
+    """Single failures among good runs are part of the baseline; several in a row are not."""
+    story = settled_story(MetricCount(20, 1))
+    story.runs(2, MetricCount(20, 20))
+    run_until_recovered(story, max_runs=30)
+    scattered = [MetricCount(20, 2), MetricCount(20, 0), MetricCount(20, 1)] * 5
+
+    assert [story.run(count, after=SOON) for count in scattered] == [[]] * 15
+    changes = [kind for kinds in story.runs(10, MetricCount(20, 3), after=SOON) for kind in kinds]
+    assert changes == ["release_withdrawn"]
 
 
 def test_releasing_what_is_not_open_changes_nothing() -> None:

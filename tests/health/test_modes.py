@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from health.modes import CONSERVATIVE, EFFECTS, WATCHED, Mode, below_gate_modes, fallback_modes
+from health.modes import (
+    BUDGETED,
+    CONSERVATIVE,
+    EFFECTS,
+    WATCHED,
+    Mode,
+    below_gate_modes,
+    fallback_modes,
+)
 from health.severity import GATES, Severity
 from probes.outcomes import Metric
 
@@ -31,6 +39,8 @@ def test_a_more_severe_alarm_switches_nothing_off(metric: Metric) -> None:
         (Metric.PARALLEL_DOWNGRADE, [{Mode.NO_PARALLEL}, set(), set()]),
         (Metric.UNSAFE_BLOCKED, [{STRONG}, {READ}, {NONE}]),
         (Metric.STREAM_DISAGREEMENT, [{Mode.NO_STREAMING_TOOLS}, set(), set()]),
+        (Metric.RESULT_USE, [{Mode.VERBATIM_HISTORY}, {READ}, {NONE}]),
+        (Metric.VALUE_FIDELITY, [{STRONG}, {READ}, {NONE}]),
     ],
     ids=lambda value: value.value if isinstance(value, Metric) else "",
 )
@@ -44,21 +54,23 @@ def test_every_metric_has_its_ladder(metric: Metric, expected: list[set[Mode]]) 
     assert added == expected
 
 
-def test_seven_metrics_and_streams_are_watched() -> None:
-    """Availability, leaks and reasoning-only turns are not."""
+def test_nine_metrics_and_streams_are_watched() -> None:
+    """Availability, leaks and reasoning-only turns are not. Streams have no part of the budget."""
     unwatched = {Metric.AVAILABILITY, Metric.LEAK, Metric.REASONING_ONLY}
 
     assert set(WATCHED) == set(Metric) - unwatched
-    assert len(WATCHED) == len(set(WATCHED)) == 8
+    assert len(WATCHED) == len(set(WATCHED)) == 10
+    assert set(WATCHED) - set(BUDGETED) == {Metric.STREAM_DISAGREEMENT}
 
 
 @pytest.mark.parametrize("metric", GATES, ids=lambda metric: metric.value)
 def test_a_capability_that_never_was_good_enough_is_off(metric: Metric) -> None:
-    """Writing tools at least; all tools where calls do not even parse or close."""
+    """Writing tools at least; all tools where calls do not parse, close or lead anywhere."""
     on = below_gate_modes(metric)
 
-    assert (READ in on) == (metric is Metric.SCHEMA_FAILURE)
-    assert (NONE in on) == (metric is not Metric.SCHEMA_FAILURE)
+    reads = metric in (Metric.SCHEMA_FAILURE, Metric.VALUE_FIDELITY)
+    assert (READ in on) == reads
+    assert (NONE in on) == (not reads)
 
 
 def test_the_conservative_default_lets_tools_read_and_nothing_more() -> None:

@@ -22,6 +22,8 @@ GOOD = {
     "tool_call_format": "openai",
     "parser": None,
     "supports_parallel_tool_use": True,
+    "parallel": "any",
+    "parallel_calls": 5,
     "reasoning_replay": "tolerated",
     "supports_streaming_tool_use": True,
     "error_repair": "reliable",
@@ -60,7 +62,7 @@ def test_a_good_endpoint_at_the_full_stage_is_unrestricted() -> None:
 
     assert policy["modes"]["effective"] == []
     assert policy["tool_call"] == {"wire": "openai", "format": "openai", "parser": None}
-    assert policy["parallel"] == {"allowed": True, "max_calls_per_turn": 64}
+    assert policy["parallel"] == {"allowed": True, "max_calls_per_turn": 5}
     assert policy["streaming"] == {"tools": True, "text": True}
     assert policy["schema"] == {"level": "strict_json_schema", "simplify": False}
     assert policy["validation"] == {"required": True, "repairs_allowed": True, "max_reasks": 2}
@@ -92,7 +94,7 @@ def test_the_stage_says_which_tools_may_be_used(stage: str, allowed: list[str]) 
 
     assert policy["risk"]["allowed"] == allowed
     assert policy["tool_call"]["format"] == ("openai" if allowed else "none")
-    assert policy["parallel"]["max_calls_per_turn"] == (64 if allowed else 0)
+    assert policy["parallel"]["max_calls_per_turn"] == (5 if allowed else 0)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +167,7 @@ def test_a_metric_below_its_gate_switches_modes_on(metric: Metric) -> None:
     """A metric that never met its gate turns modes on without an incident."""
     policy = body(below_gate=[metric])
 
-    weak = metric is Metric.SCHEMA_FAILURE
+    weak = metric in (Metric.SCHEMA_FAILURE, Metric.VALUE_FIDELITY)
     assert policy["risk"]["allowed"] == (["read"] if weak else [])
     assert any("gate" in mode["reason"] for mode in policy["modes"]["default"])
 
@@ -228,7 +230,7 @@ def test_calls_in_text_name_their_parser() -> None:
 def test_a_candidate_only_tightens() -> None:
     """Its incidents and failed gates count; that it is unmeasured does not."""
     quiet = body(candidate=Candidate(2))
-    assert quiet["candidate"] == {"epoch": 2, "stage": "shadow"}
+    assert (quiet["candidate"]["epoch"], quiet["candidate"]["stage"]) == (2, "shadow")
     assert {**quiet, "candidate": None} == body()
 
     held = body(candidate=Candidate(2, automatic=[active_mode(Mode.NO_PARALLEL, incident=4)]))
@@ -353,3 +355,84 @@ def assert_at_most_as_permissive(tight: dict[str, Any], loose: dict[str, Any]) -
     assert set(tight["tool_choice"]) <= set(loose["tool_choice"])
     assert set(tight["risk"]["allowed"]) <= set(loose["risk"]["allowed"])
     assert set(tight["modes"]["effective"]) >= set(loose["modes"]["effective"])
+
+
+@pytest.mark.parametrize(
+    ("parallel_calls", "expected"), [(2, 2), (5, 5), (1, 2), (None, 2), (1000, 64)]
+)
+def test_a_turn_may_have_as_many_calls_as_were_measured(
+    parallel_calls: int | None, expected: int
+) -> None:
+    """Where parallel calls work, two do: every suite asks for two."""
+    policy = body(capabilities=measured(parallel_calls=parallel_calls))
+
+    assert policy["parallel"] == {"allowed": True, "max_calls_per_turn": expected}
+
+
+SPLIT_FORMAT = "Calls arrive in several formats, so no tools are offered."
+CAREFUL: list[tuple[str, object, str, dict[str, Any], str]] = [
+    (
+        "tool_call_format",
+        "unsettled",
+        "tool_call",
+        {"wire": "openai", "format": "none", "parser": None},
+        SPLIT_FORMAT,
+    ),
+    (
+        "supports_parallel_tool_use",
+        None,
+        "parallel",
+        {"allowed": False, "max_calls_per_turn": 1},
+        "Parallel calls work only at times, so one call per turn is allowed.",
+    ),
+    (
+        "supports_streaming_tool_use",
+        None,
+        "streaming",
+        {"tools": False, "text": True},
+        "Streamed calls arrive only at times, so turns with tools are fetched whole.",
+    ),
+    (
+        "schema_level",
+        "unsettled",
+        "schema",
+        {"level": "simple_object", "simplify": True},
+        "Arguments fit their schema only at times, so schemas are simplified.",
+    ),
+    (
+        "reasoning_replay",
+        "unsettled",
+        "replay",
+        {"rule": "none", "verbatim": True, "trim": True},
+        "It is not settled which reasoning must be sent back, so the history stays verbatim.",
+    ),
+    (
+        "trimmed_history",
+        "unsettled",
+        "replay",
+        {"rule": "none", "verbatim": False, "trim": False},
+        "Trimmed histories are refused at times, so nothing is trimmed.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "place", "expected", "reason"), CAREFUL)
+def test_an_unsettled_field_takes_the_careful_side_and_says_so(
+    name: str, value: object, place: str, expected: dict[str, Any], reason: str
+) -> None:
+    """A capability that works at times counts as absent, with its own reason."""
+    capabilities = measured()
+    capabilities[name] = {"value": value, "trials": 9, "unsettled": True}
+    policy = body(capabilities=capabilities)
+
+    assert policy[place] == expected
+    assert policy["reasons"][1:] == [reason]
+
+
+def test_calls_that_arrive_and_cannot_be_read_turn_tools_off_for_that_reason() -> None:
+    """The format is that of the wire; parse success says why no tools are offered."""
+    policy = body(below_gate=[Metric.PARSE_SUCCESS], capabilities=measured(schema_level="unknown"))
+
+    assert policy["tool_call"]["format"] == "none"
+    assert "Parse success never came up to the gate." in policy["reasons"]
+    assert "No format of tool calls was measured that works." not in policy["reasons"]

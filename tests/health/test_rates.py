@@ -73,5 +73,5 @@ def test_many_trials_count_for_somewhat_fewer() -> None:
     assert rate.low is not None
     assert rate.high is not None
     assert rate.low < low < high < rate.high
-    assert (rate.high - rate.low) / (high - low) == pytest.approx(1.21, abs=0.02)
+    assert (rate.high - rate.low) / (high - low) == pytest.approx(1.40, abs=0.02)
     assert rate_interval(1, 1) == wilson(1, 1)

@@ -56,6 +56,11 @@ def test_the_estimate_never_claims_certainty() -> None:
     assert estimate_rate([(0, 4)]) == pytest.approx(0.1)
 
 
+def test_the_estimate_weighs_runs_and_not_trials() -> None:
+    """A full run has four times the trials of a light one and the same weight."""
+    assert estimate_rate([(0, 11), (46, 46)]) == pytest.approx(0.5)
+
+
 @pytest.mark.parametrize(
     ("successes", "trials", "expected"),
     [(0, 0, False), (1, 2, False), (1, 4, True), (0, 3, True), (7, 10, False), (60, 100, True)],

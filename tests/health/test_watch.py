@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from math import log
 from typing import Any
 
 import pytest
@@ -207,6 +208,18 @@ def test_an_alarm_ends_the_warning_and_empties_the_sums() -> None:
     assert story.runs(3, DEAD) == [[], [], []]
 
 
+def test_a_stored_watch_without_a_newer_metric_goes_on() -> None:
+    """The new metric learns its baseline from the next run on, and the others keep theirs."""
+    stored = json.loads(json.dumps(settled_story().watch.as_json()))
+    assert set(stored["gauges"]) == {"parse_success"}
+    story = Story(watch_from_json(stored))
+
+    story.run({Metric.PARSE_SUCCESS: GOOD, Metric.VALUE_FIDELITY: GOOD})
+
+    assert story.watch.gauge(Metric.VALUE_FIDELITY).baseline.runs == 1
+    assert story.gauge.reference is not None
+
+
 def test_an_alarm_carries_its_figures() -> None:
     """The evidence can be recomputed later."""
     story = settled_story()
@@ -216,10 +229,49 @@ def test_an_alarm_carries_its_figures() -> None:
 
     assert opened.kind is ChangeKind.OPENED
     assert opened.severity is Severity.S3
-    assert opened.figures["log_m"] >= opened.figures["log_a"] == pytest.approx(9.925249)
+    assert opened.figures["log_m"] >= opened.figures["log_a"] == pytest.approx(log(9 * 1460 / 0.5))
     assert opened.figures["reference"] == pytest.approx(0.987261, abs=1e-6)
     assert opened.figures["baseline"] == [200, 200, 20]
     assert (opened.figures["trials"], opened.figures["failures"]) == (10, 10)
+
+
+def test_a_collapse_is_severe_at_once_whatever_full_run_came_before() -> None:
+    """A good full run before the change neither softens the figure nor delays the severity."""
+    story = settled_story(MetricCount(11, 0))
+    story.run(MetricCount(46, 0))
+    story.run(MetricCount(11, 11))
+
+    (opened,) = story.run(MetricCount(46, 46))
+
+    assert (opened.kind, opened.severity) == (ChangeKind.OPENED, Severity.S3)
+    assert opened.figures["rate"] == 0
+    assert opened.figures["latest"] == [0, 57, 2]
+
+
+def test_a_slow_decline_is_measured_from_its_beginning() -> None:
+    """All runs since the change count for the headline, the last three for the severity."""
+    story = settled_story()
+    story.runs(12, GOOD)
+
+    opened = story.runs(5, MetricCount(10, 2))[-1:]
+
+    assert opened == [["opened"]]
+    assert story.gauge.recent == ((8, 10),) * 5
+
+
+def test_a_collapse_of_an_open_alarm_is_severe_with_its_second_run() -> None:
+    """Good runs within the alarm do not outweigh the bad ones."""
+    story = settled_story(MetricCount(11, 0))
+    story.runs(9, MetricCount(11, 1))
+    assert story.severity == 1
+    story.run(MetricCount(46, 4))
+
+    severities = []
+    for _ in range(2):
+        story.run(MetricCount(11, 11))
+        severities.append(story.severity)
+
+    assert severities == [2, 3]
 
 
 @pytest.mark.parametrize(

@@ -21,17 +21,24 @@ Counts = Mapping[Metric, MetricCount]
 
 
 def watched_run(
-    number: int, counts: Counts, *, at: datetime | None = None, version: str = "tool-probe-v1"
+    number: int,
+    counts: Counts,
+    *,
+    at: datetime | None = None,
+    version: str = "tool-probe-v1",
+    every: timedelta = EVERY,
 ) -> WatchedRun:
     """A run; by default each number is six hours after the one before."""
-    return WatchedRun(number, at or AT + number * EVERY, version, EVERY, counts)
+    return WatchedRun(number, at or AT + number * EVERY, version, every, counts)
 
 
 class Story:
     """A watch and its clock. By default a run counts parse success and comes six hours later."""
 
-    def __init__(self, watch: Watch | None = None, *, metric: Metric = PARSE) -> None:
-        self.watch, self.metric = watch or Watch(), metric
+    def __init__(
+        self, watch: Watch | None = None, *, metric: Metric = PARSE, every: timedelta = EVERY
+    ) -> None:
+        self.watch, self.metric, self.every = watch or Watch(), metric, every
         self.number, self.now = self.watch.last, AT + self.watch.last * EVERY
 
     def run(
@@ -43,7 +50,7 @@ class Story:
     ) -> list[WatchChange]:
         counts = {self.metric: count} if isinstance(count, MetricCount) else count
         self.number, self.now = self.number + 1, self.now + after
-        run = watched_run(self.number, counts, at=self.now, version=version)
+        run = watched_run(self.number, counts, at=self.now, version=version, every=self.every)
         self.watch, changes = follow_run(self.watch, run)
         return changes
 

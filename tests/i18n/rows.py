@@ -47,7 +47,7 @@ from tests.security.people import add_app
 
 # Names of people, vendors and machines: the same in every language.
 DATA = (
-    *("alice", "steady-one", "steady-two", "well-one", "zeta-1", "tool-probe-v1", "host-1"),
+    *("alice", "steady-one", "steady-two", "well-one", "zeta-1", "tool-probe-v2", "host-1"),
     *endpoint_rows.OTHERS,
     *rollout_rows.DATA,
     # Codes, and Python's messages about invalid JSON.

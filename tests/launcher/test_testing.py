@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -19,6 +20,17 @@ import json, os, pathlib, time
 def pytest_configure(config):
     pathlib.Path(os.environ["SEEN"]).write_text(json.dumps(dict(os.environ)))
     time.sleep(float(os.environ["LINGER"]))
+"""
+
+# A short step in the background of a longer one.
+TWO_STEPS = """
+import os
+from launcher.steps import Steps
+steps = Steps()
+steps.run_in_background("short", ["true"], os.environ)
+steps.run("long", ["sleep", "1.5"], os.environ)
+steps.wait_for_background()
+raise SystemExit(steps.summarise())
 """
 
 
@@ -121,3 +133,13 @@ def test_servers_are_gone_after_an_interruption(tmp_path: Path) -> None:
     assert process.wait(timeout=90) == 130
     assert processes_of(tmp_path) == []
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_a_step_in_the_background_is_said_to_take_its_own_time() -> None:
+    """Not the time until somebody waits for it."""
+    completed = subprocess.run(
+        [sys.executable, "-c", TWO_STEPS], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+
+    seconds = dict(re.findall(r"^(\w+) +passed +([\d.]+) s$", completed.stderr, re.MULTILINE))
+    assert float(seconds["short"]) < 1.5 <= float(seconds["long"])

@@ -551,3 +551,69 @@ def test_z46_a_parser_that_expects_another_format_is_told_from_an_outage() -> No
     assert classified is not None
     assert outage is not None
     assert (classified.kind, outage.kind) == (ErrorClass.SERVER_PARSE, ErrorClass.TRANSIENT)
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("tool_choice only supports auto", "forced_choice"),
+        ("Invalid value for tool_choice: must be 'auto'", "forced_choice"),
+        ("Only 'auto' is supported for tool_choice", "forced_choice"),
+        ("This deployment only supports tool_choice=auto", "forced_choice"),
+        ("m does not support function calling", "no_tools"),
+        ("Tools are not supported by this deployment", "no_tools"),
+        ("The model `m` does not exist", "not_found"),
+        ("tool_choice 'required' is not supported", "forced_choice"),
+        ("Unsupported value for tool_choice: required", "forced_choice"),
+        ('Only tool_choice "auto" or "none" is allowed', "forced_choice"),
+        ("The parameter tool_choice must be one of auto, none", "forced_choice"),
+        ("Forced function calling is not supported for this model", "forced_choice"),
+        ("This model does not support forced tool use", "forced_choice"),
+        ("tool_choice=required is not available when reasoning is enabled", "forced_choice"),
+        ("Invalid tool_choice", "forced_choice"),
+        ("Parallel tool calling is not supported", "param_unknown"),
+        ("parallel_tool_calls is not supported", "param_unknown"),
+        ("Function calling is not enabled for this model", "no_tools"),
+        ("tools is not supported in this model", "no_tools"),
+        ("This model doesn't support tool use", "no_tools"),
+        ("Tool calling unsupported", "no_tools"),
+        ("reasoning_content is required for assistant messages with tool_calls", "replay_missing"),
+        ("An assistant message must include reasoning_content", "replay_missing"),
+        ("Tool call call_1 has no result", "closure_missing"),
+        ("Each tool call must be followed by a tool result", "closure_missing"),
+        ("Missing tool response for call_1", "closure_missing"),
+        ("Tool message without preceding tool call", "closure_orphan"),
+        ("unknown tool_call_id call_9", "closure_orphan"),
+        ("duplicate tool_call_id call_9", "closure_duplicate"),
+        ("Invalid tool_call_id format", "id_format"),
+        ("Unknown field: foo", "param_unknown"),
+        ("got an unexpected keyword argument 'foo'", "param_unknown"),
+        ("property 'foo' is unsupported", "param_unknown"),
+        ("Strict schemas are not supported", "schema_refused"),
+        ("Invalid tool schema: anyOf has no type", "schema_refused"),
+        ("role 'developer' is not supported", "role_refused"),
+        ("Invalid role: developer", "role_refused"),
+    ],
+)
+def test_words_of_a_vendors_own_are_classified(message: str, kind: str) -> None:
+    """Compatible servers say the same in other words."""
+    meaning = classify_error(400, ErrorBody(message))
+
+    assert meaning is not None
+    assert str(meaning.kind) == kind
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This model does not support image input.",
+        "temperature: value 3 is not supported",
+        "The request has 200 tools; at most 128 are allowed.",
+        "This model's maximum context length is 8192 tokens.",
+        "Streaming is not available in your region.",
+        "Invalid value: 'high' for reasoning_effort",
+    ],
+)
+def test_other_refusals_are_not_taken_for_one_about_tools(message: str) -> None:
+    """An endpoint is not blamed for what a refusal does not say."""
+    assert classify_error(400, ErrorBody(message)) is None

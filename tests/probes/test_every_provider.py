@@ -9,10 +9,12 @@ import httpx
 import pytest
 
 from probes.adapters import ADAPTERS
+from probes.adapters.base import write_event_stream
 from probes.messages import Reply, Stop, Text, ToolCall, Usage
 from probes.outcomes import Outcome
 from probes.runner import run_trials
 from probes.secret import Secret
+from probes.streams.assembler import reply_events
 from probes.suite import Trial
 from probes.target import Provider, Target
 from probes.transport import Transport
@@ -34,15 +36,15 @@ PLACES = {
 
 @pytest.mark.parametrize("provider", Provider)
 async def test_a_model_that_does_as_asked_passes(provider: Provider) -> None:
-    """Question out and call back, through the adapter of each provider."""
+    """Question out and call back, whole and streamed, through the adapter of each provider."""
     adapter = ADAPTERS[provider]
     url, header = PLACES.get(provider, PLACES[Provider.OPENAI])
     requests: list[httpx.Request] = []
+    streamed: list[bool] = []
 
     def obey(request: httpx.Request) -> httpx.Response:
         requests.append(request)
         call = adapter.read_request(json.loads(request.content))
-        assert not call.stream, "nobody asked for a stream"
         (tool,) = call.tools
         prompt = call.turns[-1].parts[0]
         assert isinstance(prompt, Text)
@@ -50,6 +52,12 @@ async def test_a_model_that_does_as_asked_passes(provider: Provider) -> None:
         values = {name: fields[name] for name in ("message", "tag")}
         tool_call = ToolCall("call_1", tool.name, values, adapter.format, json.dumps(values))
         reply = Reply((tool_call,), Stop.TOOL_CALLS, Usage(5, 6), id="r", model="m-1")
+        # Gemini names the stream in the path, the others in the body.
+        is_streamed = call.stream or "stream" in request.url.path
+        streamed.append(is_streamed)
+        if is_streamed:
+            data = b"".join(write_event_stream(adapter, reply_events(reply)))
+            return answer(200, data, content_type="text/event-stream")
         return answer(200, adapter.write_reply(reply))
 
     target = Target(provider, "https://e.test", "m", Secret(KEY), max_concurrency=1)
@@ -57,7 +65,8 @@ async def test_a_model_that_does_as_asked_passes(provider: Provider) -> None:
         attempts = [a async for a in run_trials(target, TRIALS, seed=1, transport=transport)]
 
     assert {attempt.outcome for attempt in attempts} == {Outcome.PASS}, attempts[0].findings
-    assert str(requests[0].url) == url
+    assert set(streamed) == {True, False}
+    assert str(requests[streamed.index(False)].url) == url
     assert KEY in requests[0].headers[header]
     assert KEY not in json.dumps([replace(a).as_json() for a in attempts])
     assert attempts[0].usage.output_tokens == 6

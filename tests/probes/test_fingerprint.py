@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from probes import fingerprint
-from probes.fingerprint import CANARY, EngineFacts
+from probes.fingerprint import CANARY, MOST_REQUESTS, EngineFacts
 from probes.http_messages import WireResponse
 from probes.messages import Reply, Stop
 from probes.outcomes import Attempt, Evidence, Outcome
@@ -32,7 +32,10 @@ CHAT = "/v1/chat/completions"
 
 
 async def read_facts(
-    served: Mapping[str, Any], provider: Provider = Provider.OPENAI, path: str = "/v1"
+    served: Mapping[str, Any],
+    provider: Provider = Provider.OPENAI,
+    path: str = "/v1",
+    host: str = "e.test",
 ) -> tuple[EngineFacts, list[httpx.Request]]:
     """The facts of an endpoint that serves these paths, and its requests."""
     requests: list[httpx.Request] = []
@@ -44,26 +47,23 @@ async def read_facts(
             raise body
         return answer(404, b"") if body is None else answer(200, body)
 
-    target = Target(provider, f"https://e.test{path}", "m", Secret(KEY))
+    target = Target(provider, f"https://{host}{path}", "m", Secret(KEY))
     async with Transport(inner=httpx.MockTransport(handle)) as transport:
         return await fingerprint.read_engine(target, transport), requests
 
 
-ENGINES: dict[str, tuple[Provider, dict[str, Any], str, dict[str, str]]] = {
+ENGINES: dict[str, tuple[dict[str, Any], str, dict[str, str]]] = {
     "llama.cpp": (
-        Provider.OPENAI,
         {"/props": {"chat_template": TEMPLATE, "build_info": "b9999", "model_path": "/m.gguf"}},
         HASH,
         {"engine": "b9999", "model_path": "/m.gguf"},
     ),
     "vLLM": (
-        Provider.OPENAI,
         {"/version": {"version": "0.25.0"}, "/tokenizer_info": {"chat_template": TEMPLATE}},
         HASH,
         {"engine": "0.25.0"},
     ),
     "SGLang": (
-        Provider.OPENAI,
         {
             "/server_info": {
                 "version": "0.5.9",
@@ -75,7 +75,6 @@ ENGINES: dict[str, tuple[Provider, dict[str, Any], str, dict[str, str]]] = {
         {"engine": "0.5.9", "tool_call_parser": "qwen25", "reasoning_parser": "qwen3"},
     ),
     "Ollama": (
-        Provider.OLLAMA,
         {
             "/api/show": {
                 "template": TEMPLATE,
@@ -98,19 +97,38 @@ ENGINES: dict[str, tuple[Provider, dict[str, Any], str, dict[str, str]]] = {
 }
 
 
-@pytest.mark.parametrize("name", ENGINES)
-async def test_each_engine_tells_what_it_is(name: str) -> None:
-    """Version, parsers and the hash of the chat template come from the engine's own endpoints."""
-    provider, served, template_hash, facts = ENGINES[name]
+# Every engine serves these formats beside its own.
+SHARED = (Provider.OPENAI, Provider.ANTHROPIC, Provider.OPENAI_RESPONSES)
 
-    engine, _ = await read_facts(served, provider, "" if provider is Provider.OLLAMA else "/v1")
+
+@pytest.mark.parametrize(
+    ("name", "provider"),
+    [*((name, provider) for name in ENGINES for provider in SHARED), ("Ollama", Provider.OLLAMA)],
+)
+async def test_each_engine_tells_what_it_is_in_every_format(name: str, provider: Provider) -> None:
+    """Version, parsers and the hash of the chat template come from the engine's own endpoints."""
+    served, template_hash, facts = ENGINES[name]
+
+    engine, _ = await read_facts(served, provider, "/v1" if provider is Provider.OPENAI else "")
 
     assert (engine.chat_template_hash, dict(engine.facts)) == (template_hash, facts)
 
 
+@pytest.mark.parametrize("provider", Provider)
+async def test_no_more_requests_are_sent_than_are_planned(provider: Provider) -> None:
+    """Also at a host that answers every question about engines."""
+    everything: dict[str, Any] = {}
+    for served, _, _ in ENGINES.values():
+        everything |= served
+
+    for some in (everything, {}, ENGINES["Ollama"][0]):
+        _, requests = await read_facts(some, provider)
+        assert len(requests) <= MOST_REQUESTS
+
+
 async def test_ollama_is_asked_for_its_model() -> None:
     """Its endpoint is about one model, which is named."""
-    _, requests = await read_facts(ENGINES["Ollama"][1], Provider.OLLAMA, "")
+    _, requests = await read_facts(ENGINES["Ollama"][0], Provider.OLLAMA, "")
 
     (show,) = [request for request in requests if request.url.path == "/api/show"]
     assert (show.method, json.loads(show.content)) == ("POST", {"model": "m"})
@@ -135,11 +153,22 @@ async def test_the_canary_tells_how_many_tokens_a_fixed_question_takes() -> None
     assert json.loads(canary_request.content)["messages"] == [{"role": "user", "content": CANARY}]
 
 
-async def test_a_hosted_vendor_is_asked_for_its_models_and_the_canary_alone() -> None:
+@pytest.mark.parametrize(
+    ("provider", "host", "path"),
+    [
+        (Provider.ANTHROPIC, "api.anthropic.com", "/v1/messages"),
+        (Provider.OPENAI, "api.openai.com", CHAT),
+        (Provider.OPENAI_RESPONSES, "api.openai.com", "/v1/responses"),
+        (Provider.DEEPSEEK, "e.test", CHAT),
+    ],
+)
+async def test_a_hosted_vendor_is_asked_for_its_models_and_the_canary_alone(
+    provider: Provider, host: str, path: str
+) -> None:
     """Endpoints of self-hosted engines are not requested."""
-    _, requests = await read_facts({}, Provider.ANTHROPIC, "")
+    _, requests = await read_facts({}, provider, host=host)
 
-    assert sorted(request.url.path for request in requests) == ["/v1/messages", "/v1/models"]
+    assert sorted(request.url.path for request in requests) == sorted([path, "/v1/models"])
 
 
 @pytest.mark.parametrize(
@@ -158,13 +187,16 @@ async def test_a_hosted_vendor_is_asked_for_its_models_and_the_canary_alone() ->
         httpx.ReadError("gone"),
     ],
 )
-@pytest.mark.parametrize("provider", [Provider.OPENAI, Provider.OLLAMA])
+@pytest.mark.parametrize("provider", [*SHARED, Provider.OLLAMA])
 async def test_broken_answers_give_no_facts_and_no_error(body: Any, provider: Provider) -> None:
     """Unreadable facts are unknown; nothing fails a run."""
     paths = ("/props", "/version", "/tokenizer_info", "/server_info", "/api/show", "/api/version")
 
     engine, _ = await read_facts(
-        dict.fromkeys((*paths, "/v1/models", CHAT, "/api/chat"), body), provider
+        dict.fromkeys(
+            (*paths, "/v1/models", CHAT, "/v1/messages", "/v1/responses", "/api/chat"), body
+        ),
+        provider,
     )
 
     assert engine.chat_template_hash == ""
@@ -216,3 +248,25 @@ def test_facts_of_a_run_are_merged_and_differences_stand_in_a_list() -> None:
     merged = fingerprint.merge_facts(EngineFacts("", {"engine": "1", "server": "x"}), attempts)
 
     assert merged == {"engine": "1", "server": "x", "model": ["a", "b"]}
+
+
+@pytest.mark.parametrize(
+    ("provider", "vendor"),
+    [
+        (Provider.OPENAI, "llamacpp/v1"),
+        (Provider.ANTHROPIC, "llamacpp-messages"),
+        (Provider.OPENAI_RESPONSES, "llamacpp-responses/v1"),
+    ],
+)
+async def test_one_server_has_one_template_and_a_whole_prompt_in_every_format(
+    provider: Provider, vendor: str, vendor_url: str
+) -> None:
+    """The Anthropic format reports all but one token of the prompt as cached."""
+    target = Target(provider, f"{vendor_url}/{vendor}", "sim-steady")
+    async with Transport() as transport:
+        engine = await fingerprint.read_engine(target, transport)
+
+    truth = httpx.get(f"{vendor_url}/_truth/llamacpp", trust_env=False).json()
+    assert engine.chat_template_hash == truth["chat_template_hash"]
+    assert engine.facts["engine"] == "b6500-1f2e3d4c"
+    assert int(engine.facts["prompt_tokens_canary"]) > 50

@@ -2,24 +2,26 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 
 import httpx
 import pytest
 
-from probes.measurement import ROUNDS, MeasurementPlan, measure_endpoint
-from probes.outcomes import Attempt, Evidence, FindingKind, Metric, Outcome, Verdict
+from probes.measurement import MeasurementPlan, measure_endpoint
+from probes.outcomes import Attempt, Evidence, FindingKind, Outcome
 from probes.suite import plan_trials
-from probes.suite.sampling import estimate_price
+from probes.suite.sampling import MAX_SAMPLES, estimate_price
 from probes.target import Limits, Provider, Target
 from probes.transport import Transport
 from simulators import virtual_time
-from tests.probes.httpx_responses import answer
+from tests.probes.httpx_responses import answer, answer_chat
 
 LIMITS = Limits(1000, 1000, 1000, 1000, 1000)
 TARGET = Target(Provider.OPENAI, "https://e.test/v1", "m", limits=LIMITS)
-PLAN = MeasurementPlan("light", samples=2)
+# Two whole and two streamed trials of each probe.
+PLAN = MeasurementPlan("light", samples=4)
 PLAINEST = "Copy the message character for character"
 Handler = Callable[[httpx.Request], Coroutine[None, None, httpx.Response]]
 
@@ -38,33 +40,43 @@ def run_measurement(
     return virtual_time.run(main())
 
 
-def says(text: str | None, **message: object) -> httpx.Response:
+def says(request: httpx.Request, text: str | None, **message: object) -> httpx.Response:
     choice = {"message": {"content": text, **message}, "finish_reason": "stop"}
-    return answer(200, {"choices": [choice]})
+    return answer_chat(request, {"choices": [choice]})
 
 
 async def talk(request: httpx.Request) -> httpx.Response:
     """Prose for every question: every expected call is missing."""
-    return says("I would rather not.")
+    return says(request, "I would rather not.")
 
 
 class Wavering:
-    """Prose for everything but the simplest question, which is answered well every other time."""
+    """Prose for everything but the simplest question.
+
+    That one is answered well every other time that it is asked whole, and streamed.
+    """
 
     def __init__(self) -> None:
-        self.count = 0
+        self.counts: Counter[bool] = Counter()
+
+    @property
+    def count(self) -> int:
+        return self.counts.total()
 
     async def __call__(self, request: httpx.Request) -> httpx.Response:
-        text = json.loads(request.content)["messages"][0]["content"]
+        body = json.loads(request.content)
+        text, streamed = body["messages"][0]["content"], bool(body.get("stream"))
         if PLAINEST not in text:
             return await talk(request)
-        self.count += 1
-        if self.count % 2:
+        self.counts[streamed] += 1
+        if self.counts[streamed] % 2:
             return await talk(request)
         fields = dict(line.split(": ", 1) for line in text.splitlines() if ": " in line)
         arguments = json.dumps({name: fields[name] for name in ("message", "tag")})
         function = {"name": "probe_echo", "arguments": arguments}
-        return says(None, tool_calls=[{"id": "c", "type": "function", "function": function}])
+        return says(
+            request, None, tool_calls=[{"id": "c", "type": "function", "function": function}]
+        )
 
 
 def trials_of(attempts: list[Attempt], probe: str) -> list[int]:
@@ -89,9 +101,9 @@ def test_an_unclear_probe_gets_more_samples_and_the_others_do_not() -> None:
     """Its trials double each round, up to the limit."""
     attempts = run_measurement(Wavering())
 
-    assert trials_of(attempts, "format") == list(range(1, 2 * 2 ** (ROUNDS - 1) + 1))
+    assert trials_of(attempts, "format") == list(range(1, MAX_SAMPLES + 1))
     others = {a.probe for a in attempts} - {"format"}
-    assert all(trials_of(attempts, probe) == [1, 2] for probe in others)
+    assert all(trials_of(attempts, probe) == [1, 2, 3, 4] for probe in others)
 
 
 @pytest.mark.parametrize("more", [0, 1, 3])
@@ -101,7 +113,7 @@ def test_more_samples_stay_within_the_budget(more: int) -> None:
 
     attempts = run_measurement(Wavering(), replace(PLAN, max_requests=first + more))
 
-    assert len(trials_of(attempts, "format")) == 2 + more
+    assert len(trials_of(attempts, "format")) == 4 + more
     assert spent(attempts) == first + more
 
 
@@ -129,9 +141,9 @@ def test_the_deadline_ends_a_run_and_what_is_missing_is_void() -> None:
     assert len({(attempt.probe, attempt.trial) for attempt in attempts}) == len(PLAN.trials)
     for attempt in void:
         (finding,) = attempt.findings
-        assert finding.kind is FindingKind.TIMED_OUT
+        assert finding.kind is FindingKind.OUR_FAULT
         assert finding.message == "The run was not complete within 25 s."
-        assert attempt.verdicts == (Verdict(Metric.AVAILABILITY, good=False),)
+        assert attempt.verdicts == ()
         assert attempt.evidence == Evidence()
 
 
@@ -140,7 +152,7 @@ def test_the_deadline_holds_for_further_rounds_too() -> None:
     wavering = Wavering()
 
     async def later(request: httpx.Request) -> httpx.Response:
-        if wavering.count >= 2 and PLAINEST in request.content.decode():
+        if wavering.count >= 4 and PLAINEST in request.content.decode():
             await asyncio.sleep(500)
         return await wavering(request)
 
@@ -148,9 +160,9 @@ def test_the_deadline_holds_for_further_rounds_too() -> None:
         later, replace(PLAN, deadline_s=100), replace(TARGET, max_concurrency=50)
     )
 
-    assert trials_of(attempts, "format") == [1, 2, 3, 4]
+    assert trials_of(attempts, "format") == [1, 2, 3, 4, 5, 6, 7, 8]
     late = [a.trial for a in attempts if a.probe == "format" and a.outcome is Outcome.VOID]
-    assert sorted(late) == [3, 4]
+    assert sorted(late) == [5, 6, 7, 8]
 
 
 def test_a_slow_down_that_outlasts_the_deadline_is_told() -> None:

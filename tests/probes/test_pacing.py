@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from probes.errors import ConnectFailed
+from probes.errors import ConnectFailed, Overloaded, StreamBroken
 from probes.http_messages import WireResponse
 from probes.pacing import DEFAULT_REST_S, MAX_REST_S, MAX_TRIES, Pacer
 from simulators import virtual_time
@@ -48,8 +48,8 @@ def send_many(endpoint: Endpoint, times: int = 1, at_once: int = 4) -> list[Wire
 
 
 def test_an_answer_is_handed_on_as_it_is() -> None:
-    """Anything but a 429 is requested once."""
-    for status in (200, 400, 500, 503):
+    """An answer that will not pass is requested once."""
+    for status in (200, 400, 401, 404):
         endpoint = Endpoint(WireResponse(status))
 
         assert send_many(endpoint) == [WireResponse(status)]
@@ -62,6 +62,31 @@ def test_a_request_is_repeated_after_the_wait_that_is_asked_for() -> None:
 
     assert send_many(endpoint) == [GOOD]
     assert endpoint.asked_at == [0, 7, 9.5]
+
+
+def test_a_server_error_is_repeated_like_a_429() -> None:
+    """Retry-After is honoured, and without it the wait doubles; then the error is returned."""
+    busy, broken = WireResponse(503, {"retry-after": "7"}), WireResponse(500)
+    once, always = Endpoint(busy, GOOD), Endpoint(broken)
+
+    assert (send_many(once), once.asked_at) == ([GOOD], [0, 7])
+    assert (send_many(always), always.asked_at) == ([broken], [0, 1, 3, 7])
+
+
+def test_only_the_request_with_a_server_error_waits() -> None:
+    """An endpoint that has answered is not down: the other requests go on."""
+    endpoint = Endpoint(WireResponse(500), GOOD)
+
+    async def main() -> None:
+        pacer = Pacer(2)
+        pacer.record_outcome(None)
+        first = asyncio.create_task(pacer.send(endpoint))
+        await asyncio.sleep(0.25)
+        await asyncio.gather(first, pacer.send(endpoint))
+
+    virtual_time.run(main())
+
+    assert endpoint.asked_at == [0, 0.25, 1]
 
 
 def test_while_one_waits_all_wait() -> None:
@@ -149,3 +174,16 @@ def test_a_cancelled_rest_frees_its_place() -> None:
         return await pacer.send(endpoint), {repr(task) for task in others}
 
     assert virtual_time.run(main()) == (GOOD, set())
+
+
+def test_streams_that_break_off_do_not_give_the_endpoint_up() -> None:
+    """They may come first, and whole answers of the same endpoint still arrive."""
+    pacer = Pacer(1)
+
+    for probe in ("format", "schema_types", "round_trip", "streaming"):
+        pacer.record_outcome(StreamBroken(200, "The stream broke off."), probe)
+    assert pacer.given_up is None
+
+    for probe in ("format", "schema_types", "round_trip"):
+        pacer.record_outcome(Overloaded(503, "Busy."), probe)
+    assert pacer.given_up is not None

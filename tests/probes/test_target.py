@@ -126,3 +126,20 @@ def test_every_provider_has_an_adapter() -> None:
     """Every provider can be probed."""
     assert set(ADAPTERS) == set(Provider)
     assert adapter_for(Provider.DEEPSEEK).format == "openai"
+
+
+def test_a_declared_template_is_part_of_the_key_until_one_is_measured() -> None:
+    """What the endpoint shows wins over what an operator says about it."""
+    declared, measured = "A" * 64, "b" * 64
+    target = Target(Provider.OPENAI, "https://e.test/v1", "m", chat_template_hash=declared)
+
+    assert target.profile_key().chat_template_hash == "a" * 64
+    assert target.profile_key(measured).chat_template_hash == measured
+    assert Target(Provider.OPENAI, "https://e.test/v1", "m").profile_key().chat_template_hash == ""
+
+
+@pytest.mark.parametrize("text", ["a" * 63, "a" * 65, "g" * 64, "{{ bos }}", "a" * 64 + "\nb"])
+def test_a_template_hash_is_a_sha256(text: str) -> None:
+    """The template itself is no hash of it."""
+    with pytest.raises(TargetError, match="64 hexadecimal digits"):
+        Target(Provider.OPENAI, "https://e.test/v1", "m", chat_template_hash=text)

@@ -11,11 +11,12 @@ import httpx
 import pytest
 
 from health.run_report import Report
-from probes.outcomes import Attempt
+from probes.outcomes import Attempt, Outcome
 from probes.runner import run_trials
 from probes.secret import Secret
 from probes.suite.sampling import first_trials
 from probes.target import Provider, Target
+from simulators.faults.streams import chat_streams, other_streams, stream_only
 
 THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
 OFF = {"thinking": {"type": "disabled"}}
@@ -53,6 +54,8 @@ HEALTHY: list[tuple[str, str, dict[str, Any]]] = [
     ("ollama", "", {"think": True}),
     ("ollama:sim-plain", "", {}),
     ("llamacpp", "", {}),
+    ("llamacpp-messages", "", {}),
+    ("llamacpp-responses", "", {}),
     ("vllm", "", {"reasoning_effort": "low"}),
     ("vllm-bare", "", {}),
 ]
@@ -92,9 +95,31 @@ FAULTY: list[tuple[str, str, dict[str, Any]]] = [
     ("deepseek", "slow-repair", {}),
     ("openai", "ignores-choice", {}),
     ("vllm", "calls-despite-none", {}),
+    ("anthropic", "ignores-results", {}),
+    ("deepseek", "ignores-results", {}),
+    ("openai", "collapsed-space", {}),
+    ("gemini", "collapsed-space", {}),
+    ("anthropic", "escaped-html", {}),
+    ("ollama", "escaped-html", {}),
+    ("openai", "cut-at-tag", {}),
+    ("anthropic", "string-input", {}),
     ("openai", "same-id", {}),
+    ("anthropic", "same-id", {}),
     ("kimi", "constant-id", {}),
+    ("gemini", "constant-id", {}),
+    ("openai", "double-encoded", {}),
+    ("responses", "invalid-json", {}),
+    ("anthropic", "truncated", {}),
+    ("openai", "glued-name", {}),
     ("openai", "wants-reasoning-same-turn", {}),
+    ("openai", "wants-reasoning-all-turns", {}),
+    ("openai", "kimi-reasoning", {}),
+    ("openai", "refuses-blank-reasoning", {}),
+    ("openai", "rejects-reasoning", {}),
+    ("openai", "refuses-replay", {}),
+    ("anthropic", "wants-thinking-blocks", {}),
+    ("deepseek", "rejects-reasoning", {}),
+    ("glm", "wants-reasoning-all-turns", {}),
     ("relay", "route-strict", {}),
     ("deepseek", "refuses-replay", {}),
     ("openai", "refuses-closure", {}),
@@ -102,17 +127,53 @@ FAULTY: list[tuple[str, str, dict[str, Any]]] = [
     ("openai", "forced-choice-refused", {}),
     ("vllm", "no-tools", {}),
     ("vllm", "vllm-no-auto", {}),
-    ("openai", "lost-tail", {}),
     ("vllm", "last-invoke-only", {}),
-    ("openai", "phantom-stream", {}),
-    ("ollama", "error-line", {}),
     ("openai", "index-zero+no-finish+crlf-keepalive", {}),
     ("anthropic", "input-in-start+no-block-stop", {}),
     ("openai", "down", {}),
     ("gemini", "html", {}),
     ("openai", "lost-tail+one-call+gives-up", {}),
     ("openai", "new-echo+new-fingerprint+leak-hermes", {}),
+    ("openai", "ignores-late-system", {}),
+    ("anthropic", "ignores-late-system", {}),
+    ("responses", "ignores-late-system+ignores-prompted-tools", {}),
+    ("vllm", "late-system-refused", {}),
+    ("ollama", "late-system-refused+cuts-at-tag", {}),
+    ("ollama:sim-plain", "ignores-prompted-tools", {}),
+    ("vllm", "no-tools+ignores-prompted-tools", {}),
+    ("vllm", "no-tools+cuts-at-tag", {}),
+    ("gemini", "ignores-prompted-tools", {}),
+    ("openai", "refuses-ref", {}),
+    ("openai", "twice", {}),
 ]
+# Healthy vendors under a chosen dialect.
+DIALECTS = [
+    ("anthropic-strict", "anthropic_bound"),
+    ("deepseek:sim-v3.2-reasoner", "deepseek_v32"),
+    ("deepseek-anthropic", "deepseek_anthropic"),
+    ("minimax", "plain"),
+    ("minimax-anthropic", "minimax_anthropic"),
+    ("glm:sim-4.7", "glm_preserved"),
+    ("qwen-hermes", "qwen_preserved"),
+    ("openai", "openai_reasoning"),
+    ("vllm", "plain"),
+]
+# A vendor of each wire format, for the faults of streams.
+STREAMING_VENDORS = {
+    "openai": "openai",
+    "anthropic": "anthropic",
+    "openai_responses": "responses",
+    "gemini": "gemini",
+    "ollama": "ollama",
+}
+STREAMS: list[tuple[str, str, dict[str, Any]]] = [
+    (vendor, fault.name, {})
+    for fault in (*chat_streams.FAULTS, *other_streams.FAULTS, *stream_only.FAULTS)
+    for wire_format, vendor in STREAMING_VENDORS.items()
+    if wire_format in fault.formats
+]
+EVERY = HEALTHY + FAULTY + STREAMS
+pytestmark = pytest.mark.usefixtures("short_rests")
 
 
 def read_truth(url: str, vendor: str, switches: str, options: dict[str, Any]) -> Any:
@@ -123,16 +184,20 @@ def read_truth(url: str, vendor: str, switches: str, options: dict[str, Any]) ->
     return answer.raise_for_status().json()
 
 
-async def run_measurement(url: str, truth: Any, options: dict[str, Any]) -> Report:
+async def run_measurement(
+    url: str, truth: Any, options: dict[str, Any], dialect: str = "", *, samples: int = 2
+) -> Report:
     target = Target(
         Provider(truth["provider"]),
         url + truth["base_path"],
         truth["model"],
         Secret("sim-truth"),
         options,
-        max_concurrency=16,
+        max_concurrency=4,
+        dialect=dialect,
     )
-    trials = first_trials("full", 1)
+    # By default two of each: one whole, one streamed.
+    trials = first_trials("full", samples)
     attempts: list[Attempt] = [
         attempt async for attempt in run_trials(target, trials, seed="truth")
     ]
@@ -140,17 +205,17 @@ async def run_measurement(url: str, truth: Any, options: dict[str, Any]) -> Repo
 
 
 def test_the_list_is_long_enough() -> None:
-    """At least sixty different combinations."""
-    combinations = {json.dumps(entry) for entry in HEALTHY + FAULTY}
-    assert len(combinations) == len(HEALTHY + FAULTY) >= 60
+    """At least a hundred different combinations."""
+    combinations = {json.dumps(entry) for entry in EVERY}
+    assert len(combinations) == len(EVERY) >= 100
 
 
 @pytest.mark.parametrize(
     ("vendor", "switches", "options"),
-    HEALTHY + FAULTY,
+    EVERY,
     ids=[
         f"{vendor}-{switches or 'healthy'}-{number}"
-        for number, (vendor, switches, _) in enumerate(HEALTHY + FAULTY)
+        for number, (vendor, switches, _) in enumerate(EVERY)
     ],
 )
 def test_the_profile_is_the_truth(
@@ -159,6 +224,32 @@ def test_the_profile_is_the_truth(
     """Every field that is not random, and the rate of every metric with trials."""
     truth = read_truth(vendor_url, vendor, switches, options)
     report = asyncio.run(run_measurement(vendor_url, truth, options))
+    check_report(report, truth)
+
+
+@pytest.mark.parametrize(("vendor", "dialect"), DIALECTS)
+def test_the_profile_under_a_chosen_dialect_is_the_truth(
+    vendor_url: str, vendor: str, dialect: str
+) -> None:
+    """A dialect changes how a vendor is asked, not what is true of it."""
+    truth = read_truth(vendor_url, vendor, "", {})
+    check_report(asyncio.run(run_measurement(vendor_url, truth, {}, dialect)), truth)
+
+
+@pytest.mark.parametrize(("split", "failing"), [({}, 0), ({"reasoning_split": False}, 4)])
+def test_a_healthy_minimax_passes_every_question_where_it_splits_its_reasoning(
+    vendor_url: str, split: dict[str, Any], failing: int
+) -> None:
+    """Its dialect asks for that; without it, thoughts stand in answers that must be exact."""
+    truth = read_truth(vendor_url, "minimax", "", split)
+    report = asyncio.run(run_measurement(vendor_url, truth, split))
+
+    failed = [each.probe for each in report.attempts if each.outcome is not Outcome.PASS]
+    assert len(failed) == failing
+    assert set(failed) <= {"no_call_wanted", "tag_in_text"}
+
+
+def check_report(report: Report, truth: Any) -> None:
     capabilities = {name: field.value for name, field in report.capabilities.items()}
     assert {name: capabilities[name] for name in truth["capabilities"]} == truth["capabilities"]
 
@@ -166,3 +257,32 @@ def test_the_profile_is_the_truth(
     expected = {name: rate["rate"] for name, rate in truth["metrics"].items()}
     known = [name for name in expected if None not in (expected[name], rates[name])]
     assert {name: rates[name] for name in known} == {name: expected[name] for name in known}
+
+
+# Faults that act on half of the answers, and a field that their trials cannot settle.
+CHANCE = [
+    ("leak-hermes", "tool_call_format"),
+    ("leak-unknown-tags", "tool_call_format"),
+    ("same-id", "supports_parallel_tool_use"),
+    ("one-call", "supports_parallel_tool_use"),
+    ("wrong-value-type", "schema_level"),
+    ("ignores-choice", "tool_choice"),
+]
+
+
+@pytest.mark.parametrize(("fault", "split"), CHANCE)
+def test_a_fault_by_chance_leaves_its_fields_unsettled(
+    vendor_url: str, fault: str, split: str
+) -> None:
+    """No majority hides it; fields that it does not touch still equal the truth."""
+    truth = read_truth(vendor_url, "openai", f"{fault},p=0.5", {})
+    report = asyncio.run(run_measurement(vendor_url, truth, {}, samples=8))
+    capabilities = report.capabilities
+
+    assert capabilities[split].unsettled
+    assert capabilities[split].counts
+    assert split in truth["undetermined"]
+    determined = set(truth["capabilities"]) - set(truth["undetermined"])
+    assert {name: capabilities[name].value for name in determined} == {
+        name: truth["capabilities"][name] for name in determined
+    }

@@ -21,6 +21,7 @@ VENDORS = {
     "gemini": ("/gemini", "", "sim-gemini-3"),
     "ollama": ("/ollama", "", "sim-steady:latest"),
     "vllm": ("/vllm", "/v1", "sim-steady"),
+    "mistral": ("/mistral/v1", "", "sim-large"),
 }
 EVERY_FORMAT = ("openai", "openai_responses", "anthropic", "gemini", "ollama")
 HEADERS = {

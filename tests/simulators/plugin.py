@@ -14,6 +14,8 @@ from typing import IO
 import httpx
 import pytest
 
+from probes import pacing
+
 ROOT = Path(__file__).resolve().parents[2]
 START_SECONDS = 120
 
@@ -29,6 +31,12 @@ def vendor_url() -> Iterator[str]:
     """The address of the simulated vendors, served by a separate process."""
     with serve_vendors() as (url, _):
         yield url
+
+
+@pytest.fixture
+def short_rests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Retry soon after an answer that names no time; tests/probes/test_pacing.py is about that."""
+    monkeypatch.setattr(pacing, "DEFAULT_REST_S", 0.05)
 
 
 @contextlib.contextmanager

@@ -87,12 +87,15 @@ NAMES = {
     "unknown-tool": "probe_echo_v2",
 }
 OTHERS = {
+    "collapsed-space",
     "cut-at-tag",
     "empty-arguments-later",
+    "escaped-html",
     "next-call-inside",
     "no-argument-lost",
     "invalid-json",
     "double-encoded",
+    "string-input",
 }
 both_ways = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 every_format = pytest.mark.parametrize("format", EVERY_FORMAT)
@@ -243,6 +246,44 @@ def test_a_string_in_an_object_is_cut_as_well(vendor_url: str) -> None:
 
     expected = {"person": {"name": "a", "age": 7}, "flag": True}
     assert read_wire_calls(body, "openai") == [("probe_store", expected)]
+
+
+def test_an_input_that_is_a_string_is_read_and_noted(vendor_url: str) -> None:
+    """The arguments are right for a reader that tolerates it; the SDK promises an object."""
+    faulty = FaultyVendor(vendor_url, "string-input")
+    body = faulty.read_body("anthropic", question(ONE))
+    (block,) = body["content"]
+    assert json.loads(block["input"]) == ECHOED[1]
+
+    reply = faulty.read_reply("anthropic", question(ONE))
+    assert read_calls(reply) == [ECHOED]
+    assert "arguments_string" in {deviation.name for deviation in reply.deviations}
+    streamed = faulty.read_reply("anthropic", question(ONE), stream=True)
+    assert (read_calls(streamed), streamed.deviations) == ([ECHOED], ())
+
+
+@every_format
+@both_ways
+@pytest.mark.parametrize(
+    ("name", "damaged"),
+    [
+        ("collapsed-space", "a b c <i>&</i>"),
+        ("escaped-html", "a  b\n\tc &lt;i&gt;&amp;&lt;/i&gt;"),
+    ],
+)
+def test_a_proxy_damages_texts_and_the_calls_stay_valid(
+    name: str, damaged: str, format: str, vendor_url: str, *, stream: bool
+) -> None:
+    """Every string, also inside an object; names, numbers and structure stay."""
+    person = json.dumps({"name": "a  b\n\tc <i>&</i>", "age": 7})
+    prompt = f"Call probe_store once.\nperson: {person}\nflag: true"
+    reply = FaultyVendor(vendor_url, name).read_reply(
+        format, question(prompt, STORE), stream=stream
+    )
+
+    (call,) = read_calls(reply)
+    assert call == ("probe_store", {"person": {"name": damaged, "age": 7}, "flag": True})
+    assert is_valid(*call)
 
 
 @every_format

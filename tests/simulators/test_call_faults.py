@@ -23,6 +23,7 @@ from probes.messages import (
 from tests.simulators.fault_client import (
     ADD,
     ADDED,
+    ECHO,
     ECHOED,
     EVERY_FORMAT,
     ONE,
@@ -31,6 +32,7 @@ from tests.simulators.fault_client import (
     question,
     read_calls,
     read_frames,
+    tool,
 )
 from tests.simulators.raw_requests import post, wire_calls
 
@@ -155,9 +157,9 @@ def test_an_error_leads_to_a_call_of_an_undeclared_tool(vendor_url: str, wire_fo
     """The model calls a tool named invalid, and calls it again after its error."""
     faulty = FaultyVendor(vendor_url, "invalid-tool-loop")
 
-    for errors, tool in ((1, "probe_add"), (2, "invalid")):
+    for errors, called in ((1, "probe_add"), (2, "invalid")):
         ((name, arguments),) = read_wire_calls(ask_after_errors(faulty, wire_format, errors))
-        assert (name, arguments["tool"]) == ("invalid", tool)
+        assert (name, arguments["tool"]) == ("invalid", called)
         assert "a must be at least 10" in arguments["error"]
 
 
@@ -176,6 +178,22 @@ def test_results_are_ignored(vendor_url: str, wire_format: str) -> None:
     assert nonce in json.dumps(bodies[HEALTHY])
     assert nonce not in json.dumps(bodies["ignores-results"])
     assert read_wire_calls(bodies["ignores-results"]) == []
+
+
+@every_format
+def test_results_are_not_used_in_further_calls(vendor_url: str, wire_format: str) -> None:
+    """The next call of a chain has a value of its own."""
+    chain = "First call get_key once. Then call probe_echo with tag beta and message: the key"
+    made = {}
+    for switches in (HEALTHY, "ignores-results"):
+        faulty = FaultyVendor(vendor_url, switches)
+        call = question(f"{chain} that the result gave", tool("get_key"), ECHO)
+        reply = faulty.read_reply(wire_format, call)
+        call = continue_with_results(call, reply, '{"key": "amber-5513"}')
+        made[switches] = read_calls(faulty.read_reply(wire_format, call))
+
+    assert made[HEALTHY] == [("probe_echo", {"message": "amber-5513", "tag": "beta"})]
+    assert made["ignores-results"] == [("probe_echo", {"message": "unknown", "tag": "beta"})]
 
 
 @formats_with_choice

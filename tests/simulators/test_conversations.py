@@ -126,8 +126,9 @@ def test_the_calls_of_a_server_that_leaks_are_in_its_text(
 
 @both_ways
 @pytest.mark.parametrize("effort", ["none", "low"])
+@pytest.mark.parametrize("vendor", ["responses", "llamacpp-responses"])
 def test_the_openai_sdk_converses_over_responses(
-    vendor_url: str, effort: str, streamed: bool
+    vendor_url: str, vendor: str, effort: str, streamed: bool
 ) -> None:
     """Responses: every item is replayed unchanged, reasoning included."""
     items: list[Any] = [{"role": "user", "content": PROMPT}]
@@ -136,7 +137,7 @@ def test_the_openai_sdk_converses_over_responses(
         for name, schema in TOOLS.items()
     ]
     steps: Steps = []
-    with openai.OpenAI(base_url=f"{vendor_url}/responses/v1", api_key="sim-sdk") as sdk:
+    with openai.OpenAI(base_url=f"{vendor_url}/{vendor}/v1", api_key="sim-sdk") as sdk:
         for _ in range(3):
             options: Any = {"model": "sim-steady", "input": items, "tools": tools}
             options |= {"reasoning": {"effort": effort}, "store": False}
@@ -174,6 +175,8 @@ MESSAGING: list[tuple[str, str, dict[str, Any], bool]] = [
     ("/minimax/anthropic", "sim-m2", {}, True),
     ("/deepseek/anthropic", "sim-v4", {}, True),
     ("/deepseek/anthropic", "sim-v4", THINKING_OFF, False),
+    ("/llamacpp-messages", "any.gguf", {}, False),
+    ("/llamacpp-messages", "any.gguf", ENABLED, True),
 ]
 
 

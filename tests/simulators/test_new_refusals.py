@@ -81,7 +81,7 @@ REFUSED = [
         "minimax",
         build_request("minimax", USER, model="nope"),
         "invalid params, unknown model 'nope' (2013)",
-        "provider_error",
+        "not_found",
     ),
     Refusal(
         "minimax-anthropic",
@@ -117,7 +117,7 @@ REFUSED = [
         "glm",
         build_request("glm", USER, model="nope"),
         "Unknown Model, please check the model code.",
-        "provider_error",
+        "not_found",
     ),
     Refusal(
         "qwen",
@@ -267,7 +267,7 @@ REFUSED = [
         "relay",
         build_request("relay", USER, model="nope"),
         "nope is not a valid model ID",
-        "provider_error",
+        "not_found",
     ),
     Refusal(
         "deepseek-anthropic",

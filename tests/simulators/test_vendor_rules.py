@@ -96,7 +96,7 @@ REFUSED = [
         "responses",
         {**items(), "model": "nope"},
         "The requested model 'nope' does not exist.",
-        "provider_error",
+        "not_found",
     ),
     Refusal(
         "anthropic",

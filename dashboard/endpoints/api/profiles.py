@@ -29,8 +29,12 @@ class ProfileOut(BaseModel):
     epoch: int
     key: ProfileKey
     stage: str = Field(description="shadow, read_only, write, full; rejected, rolled_back")
+    dialect: str = Field(description="What its runs spoke; empty: the provider's own")
     in_force: bool = Field(description="The policy follows this one")
-    capabilities: dict[str, Any] = Field(description="Each with value, trials and interval")
+    capabilities: dict[str, Any] = Field(
+        description="Each with value, trials and interval. `unsettled` is true where the trials "
+        "contradict each other: the value is null or unsettled, and `counts` has each value"
+    )
     fingerprint: dict[str, Any]
     probe_version: str
     verified_at: datetime | None
@@ -53,12 +57,13 @@ class ProfileList(BaseModel):
                                 "chat_template_hash": "",
                             },
                             "stage": "shadow",
+                            "dialect": "",
                             "in_force": True,
                             "capabilities": {
                                 "supports_parallel_tool_use": {"value": True, "trials": 8}
                             },
                             "fingerprint": {"model": "qwen3-32b"},
-                            "probe_version": "tool-probe-v1",
+                            "probe_version": "tool-probe-v2",
                             "verified_at": "2026-05-01T12:01:00Z",
                             "created_at": "2026-04-01T08:00:00Z",
                             "ended_at": None,
@@ -93,7 +98,7 @@ def list_profiles(
 
 
 def _profile_out(profile: Profile) -> ProfileOut:
-    same = ("epoch", "stage", "in_force", "capabilities", "fingerprint", "probe_version")
+    same = ("epoch", "stage", "dialect", "in_force", "capabilities", "fingerprint", "probe_version")
     times = ("verified_at", "created_at", "ended_at")
     return ProfileOut(
         **{name: getattr(profile, name) for name in (*same, *times)},

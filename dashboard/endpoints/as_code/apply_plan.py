@@ -24,7 +24,7 @@ from probes.messages import JSON
 from probes.target import origin
 
 # A change of any of these opens a new profile.
-_PROFILE_KEY_FIELDS = frozenset({"provider", "model", "base_url"})
+_PROFILE_FIELDS = frozenset({"provider", "model", "base_url", "dialect"})
 KEY = "api_key"
 
 
@@ -199,11 +199,18 @@ def _plan_change(endpoint: Endpoint, declared: DeclaredEndpoint) -> Step:
     ]
     key_changes, effects = _plan_key(endpoint, declared)
     changes += key_changes
-    if _PROFILE_KEY_FIELDS & {change.name for change in changes}:
+    if _opens_profile(endpoint, {change.name for change in changes}):
         effects.append(Effect.NEW_PROFILE)
     action = Action.CHANGE if changes else Action.UNCHANGED
     is_adopted = not changes and (applied is None or not is_same_json(applied.fields, target))
     return Step(endpoint.slug, action, changes, effects, endpoint, declared, is_adopted)
+
+
+def _opens_profile(endpoint: Endpoint, changed: set[str]) -> bool:
+    """Whether the changes are of what was measured; a declared template only if none was shown."""
+    if "chat_template_hash" in changed and not endpoint.profile.has_shown_template:
+        return True
+    return bool(_PROFILE_FIELDS & changed)
 
 
 def _plan_key(endpoint: Endpoint, declared: DeclaredEndpoint) -> tuple[list[Change], list[Effect]]:

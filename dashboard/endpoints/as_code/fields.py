@@ -57,6 +57,10 @@ def _read_text(node: yaml.Node, mistakes: Mistakes) -> str:
     return str(node.value)
 
 
+def _read_optional_text(node: yaml.Node, mistakes: Mistakes) -> str:
+    return "" if is_null(node) else _read_text(node, mistakes)
+
+
 def _read_team(node: yaml.Node, mistakes: Mistakes) -> str | None:
     return None if is_null(node) else _read_text(node, mistakes).strip() or None
 
@@ -136,6 +140,8 @@ FIELDS = {
         Field("base_url", _read_text, is_required=True),
         Field("model", _read_text, is_required=True),
         Field("options", _read_options),
+        Field("dialect", _read_optional_text),
+        Field("chat_template_hash", _read_optional_text),
         Field("team", _read_team, _write_team),
         Field("tags", _read_tags, list),
         Field("ttl", _read_text, durations.format_duration),

@@ -12,10 +12,12 @@ import yaml
 from django import forms
 from django.utils.translation import gettext as _
 
+from dashboard.core import labels
 from dashboard.core.errors import Refused
 from dashboard.endpoints.as_code.fields import FIELDS, KEY_FIELD, FormRules, WrongType, error_text
 from dashboard.endpoints.as_code.file_errors import InvalidFile, Mistake, Mistakes, quoted
 from dashboard.endpoints.as_code.yaml_nodes import compose, is_null
+from probes.dialects import NAMED, check_dialect
 from probes.errors import TargetError
 from probes.messages import JSON
 from probes.secret import Secret
@@ -152,7 +154,20 @@ class _FileReader:
             else field.default()
             for field in FIELDS.values()
         }
+        self._check_dialect(nodes, values)
         return DeclaredEndpoint(slug, values, variable, key)
+
+    def _check_dialect(self, nodes: Mapping[str, yaml.Node], values: Mapping[str, Any]) -> None:
+        """A dialect fits its provider, where both are valid by themselves."""
+        if not values["provider"] or not values["dialect"]:
+            return
+        try:
+            check_dialect(Provider(values["provider"]), values["dialect"])
+        except TargetError as exc:
+            text = labels.probe_error_text(exc)
+            self._mistakes.at(
+                nodes["dialect"], _("{name}: {why}").format(name=quoted("dialect"), why=text)
+            )
 
     def _read_slug(self, name: yaml.Node) -> str:
         try:
@@ -204,9 +219,11 @@ class _FileReader:
 
 def _refusal_text(name: str, node: yaml.Node, why: str) -> str:
     value = node.value.lower() if isinstance(node, yaml.ScalarNode) else ""
-    close = get_close_matches(value, list(Provider), n=1) if name == "provider" else []
-    if close:
+    if name == "provider" and (close := get_close_matches(value, list(Provider), n=1)):
         message = _("There is no provider {name}. Did you mean {meant}?")
+        return message.format(name=quoted(value), meant=quoted(close[0]))
+    if name == "dialect" and (close := get_close_matches(value, list(NAMED), n=1)):
+        message = _("There is no dialect {name}. Did you mean {meant}?")
         return message.format(name=quoted(value), meant=quoted(close[0]))
     return _("{name}: {why}").format(name=quoted(name), why=why)
 

@@ -26,8 +26,9 @@ from dashboard.runs import credentials
 from dashboard.runs import services as runs
 from dashboard.trust import profiles, rollout_requests
 from dashboard.trust.settle import settle
+from probes.dialects import check_dialect
 from probes.secret import Secret
-from probes.target import check_base_url, check_options, origin
+from probes.target import Provider, check_base_url, check_options, check_template_hash, origin
 
 FIELDS = (
     "slug",
@@ -35,6 +36,8 @@ FIELDS = (
     "base_url",
     "model",
     "options",
+    "dialect",
+    "chat_template_hash",
     "ttl",
     "max_concurrency",
     "enabled",
@@ -74,16 +77,21 @@ def create(  # noqa: PLR0913 -- keyword-only: the fields of a registration
     currency: str = "USD",
     tags: Iterable[str] = (),
     team: Team | None = None,
+    dialect: str = "",
+    chat_template_hash: str = "",
     onboarding_runs: int | None = None,
 ) -> Endpoint:
     """Register an endpoint, due at once. Refuses a slug that is in use."""
     check_options(options)
+    check_dialect(Provider(provider), dialect)
     endpoint = Endpoint(
         slug=slug,
         provider=provider,
         base_url=check_base_url(base_url),
         model=model,
         options=options,
+        dialect=dialect,
+        chat_template_hash=check_template_hash(chat_template_hash),
         ttl=ttl,
         max_concurrency=max_concurrency,
         enabled=enabled,
@@ -120,8 +128,9 @@ def update(
     by: User | None = None,
     **fields: Any,
 ) -> EndpointUpdate:
-    """Change an endpoint. A new origin deletes the stored key; a new profile key opens a profile.
+    """Change an endpoint.
 
+    A new origin deletes the stored key. Another profile key or dialect opens another profile.
     Refuses if it was changed after `seen`, the updated_at that the editor loaded.
     """
     if unknown := fields.keys() - set(FIELDS):
@@ -137,6 +146,8 @@ def update(
         setattr(endpoint, name, value)
     endpoint.base_url = check_base_url(endpoint.base_url)
     check_options(endpoint.options)
+    check_dialect(Provider(endpoint.provider), endpoint.dialect)
+    endpoint.chat_template_hash = check_template_hash(endpoint.chat_template_hash)
     endpoint.tags = check_tags(endpoint.tags)
     endpoint.updated_at = Now()
     _save(endpoint, update_fields=[*fields, "updated_at"])

@@ -184,6 +184,11 @@ def _key_advice(error: AuthRejected, target: Target) -> str:
 def _provider_advice(error: ProviderError, result: TryResult) -> str:
     if isinstance(error, Refused) and error.kind is FindingKind.NO_TOOLS:
         return _("This model or server takes no tools. Choose another, or switch tools on there.")
+    if isinstance(error, Refused) and error.kind is FindingKind.ENDPOINT_MISMATCH:
+        return _(
+            "Choose the dialect openai_reasoning under “Budget, prices, dialect and request "
+            "options”, or the provider openai_responses."
+        )
     if isinstance(error, NotJSON) and "html" in result.headers.get("content-type", ""):
         return _("A web page came back: the base URL is that of a site, or of a sign-in page.")
     sentences: dict[type[ProviderError], str] = {

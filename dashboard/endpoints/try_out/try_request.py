@@ -44,6 +44,7 @@ def build_target(fields: dict[str, Any], key: Secret | None) -> Target:
         model=fields["model"],
         key=key,
         options=fields["options"],
+        dialect=fields["dialect"],
         max_concurrency=1,
         limits=Limits(
             connect_s=min(CONNECT_S, total),

@@ -153,7 +153,9 @@ def render_endpoint_form(
 def _add_update_messages(request: HttpRequest, updated: endpoints.EndpointUpdate) -> None:
     messages.success(request, _("{slug} is saved.").format(slug=updated.endpoint.slug))
     if updated.new_epoch:
-        message = _("Its profile key changed, so a new profile begins with a full run.")
+        message = _(
+            "Its profile key or dialect changed, so another profile begins with a full run."
+        )
         messages.info(request, message)
     if updated.key_wiped:
         messages.warning(

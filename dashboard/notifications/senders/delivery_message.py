@@ -67,6 +67,7 @@ def notice_severity(notice: Notice) -> int:
 
 def _notice_json(notice: Notice) -> dict[str, Any]:
     body = notice.body
+    is_decision = notice.kind == Notice.Kind.DECISION_WANTED
     return {
         "type": notice.kind,
         "timestamp": _iso(notice.at),
@@ -77,6 +78,8 @@ def _notice_json(notice: Notice) -> dict[str, Any]:
         "metric": body.get("metric"),
         "url": _notice_url(notice),
         "figures": body.get("figures") or {},
+        # The same kind reports that it is not wanted any more.
+        **({"release_wanted": body.get("release_wanted", True)} if is_decision else {}),
     }
 
 

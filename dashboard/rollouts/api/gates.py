@@ -14,7 +14,7 @@ from dashboard.api.errors import ApiError, Detail
 from dashboard.api.paging import MAX_ID, Below, Limit
 from dashboard.models import GateVersion
 from dashboard.trust import gates as service
-from health.gates import DEFAULTS, Gates, find_gate_errors
+from health.gates import DEFAULTS, Gates, find_gate_errors, gates_from_json
 
 router = Router(tags=["gates"])
 
@@ -101,5 +101,10 @@ def _current_out(version: GateVersion | None, gates: Gates) -> GatesOut:
 def _version_out(version: GateVersion) -> GatesOut:
     by = version.by.get_username() if version.by else None
     return GatesOut(
-        version=version.pk, gates=version.body, reason=version.reason, by=by, at=version.at
+        version=version.pk,
+        # Conditions that did not exist when it was stored are shown as they are applied.
+        gates=gates_from_json(version.body).as_json(),
+        reason=version.reason,
+        by=by,
+        at=version.at,
     )

@@ -86,6 +86,7 @@ class ExchangeView:
     request: RequestView | None
     reply: ReplyView | None
     error: str
+    retried: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +182,7 @@ def _exchange_view(
         request=_request_view(exchange.request, source, limit) if exchange.request else None,
         reply=_reply_view(exchange, spans, limit),
         error=_safe_text(exchange.error, 2000),
+        retried=exchange.retried,
     )
 
 

@@ -56,6 +56,7 @@ class Exchange:
     reply: StoredReply | None
     calls: tuple[Mapping[str, Any], ...]
     error: str
+    retried: tuple[int, ...] = ()  # the statuses of earlier answers to the same request
 
 
 def read_exchanges(evidence: Mapping[str, Any]) -> list[Exchange]:
@@ -75,6 +76,7 @@ def _read_exchange(number: int, stored: Mapping[str, Any]) -> Exchange:
         reply=_read_reply(reply) if reply else None,
         calls=tuple(call for call in stored.get("calls") or () if isinstance(call, Mapping)),
         error=str(stored.get("error") or ""),
+        retried=tuple(int(each.get("status") or 0) for each in stored.get("retried") or ()),
     )
 
 

@@ -62,7 +62,8 @@ ERROR_TYPES = {
     529: "overloaded_error",
 }
 KNOWN = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
-COUNTS = ("input_tokens", "output_tokens", "cache_read_input_tokens")
+CACHE_READS, CACHE_WRITES = "cache_read_input_tokens", "cache_creation_input_tokens"
+COUNTS = ("input_tokens", "output_tokens", CACHE_READS)
 
 
 def read_reply(body: JSON) -> Reply:
@@ -168,15 +169,16 @@ def stop_word(reply: Reply) -> str | None:
 
 
 def write_usage(reply: Reply) -> dict[str, JSON]:
-    usage = reply.usage
+    usage, own_usage = reply.usage, copy_object(own_fields(reply.extra, FORMAT), "usage")
+    cached = (usage.cached_tokens or 0) + (count_or_none(own_usage.get(CACHE_WRITES)) or 0)
     counts: dict[str, JSON] = {
-        "input_tokens": usage.input_tokens or 0,
+        "input_tokens": max(0, (usage.input_tokens or 0) - cached),
         "output_tokens": usage.output_tokens or 0,
     }
     counts |= fields_with_values(cache_read_input_tokens=usage.cached_tokens)
     if usage.reasoning_tokens is not None:
         counts["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
-    return counts | copy_object(own_fields(reply.extra, FORMAT), "usage")
+    return counts | own_usage
 
 
 def read_error(body: JSON) -> ErrorBody | None:
@@ -199,10 +201,14 @@ def write_error(status: int, message: str) -> dict[str, JSON]:
 
 
 def _read_usage(usage: Mapping[str, JSON]) -> Usage:
+    """The counts; in this format, `input_tokens` leaves out what is read from or put in a cache."""
     details = copy_object(usage, "output_tokens_details")
+    uncached, cached, written = (
+        count_or_none(usage.get(name)) for name in ("input_tokens", CACHE_READS, CACHE_WRITES)
+    )
     return Usage(
-        count_or_none(usage.get("input_tokens")),
+        None if uncached is None else count_or_none(uncached + (cached or 0) + (written or 0)),
         count_or_none(usage.get("output_tokens")),
         count_or_none(details.get("thinking_tokens")),
-        count_or_none(usage.get("cache_read_input_tokens")),
+        cached,
     )

@@ -28,7 +28,7 @@ from probes.adapters.json_fields import (
     text_or_none,
     unread_fields,
 )
-from probes.adapters.tool_calls import CUT, as_broken, has_calls
+from probes.adapters.tool_calls import CUT, as_broken, has_calls, repeats_id
 from probes.errors import WireError
 from probes.messages import (
     JSON,
@@ -116,6 +116,8 @@ def assemble_reply(
     """A reply from its parts and the surrounding fields."""
     reason = candidate.get("finishReason") or copy_object(root, "promptFeedback").get("blockReason")
     stop = read_stop(candidate, root, parts, notes)
+    if repeats_id(parts):
+        notes.note("duplicate_id", PARTS)
     usage = copy_object(root, "usageMetadata")
     more = unread_fields(root, *KNOWN)
     if unread := unread_fields(candidate, "content", "finishReason", "index"):

@@ -161,6 +161,8 @@ class GeminiStreamReader:
     def _end(self) -> None:
         self._end_run()
         parts = [self._done[key] for key in range(self._count)]
+        if self._decoder.comments:
+            self._notes.note("comment_in_stream", "$")
         for deviation in self._parts.deviations:
             self._notes.note(deviation.name, deviation.path)
         blocked = "promptFeedback" in self._root and not self._candidate

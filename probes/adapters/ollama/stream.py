@@ -122,6 +122,8 @@ class OllamaStreamReader:
             self._parts.start(CONTENT, PartKind.TEXT)
             self._order.append(CONTENT)
         parts = [self._part(key) for key in self._order]
+        if self._decoder.has_blank_lines:
+            self._notes.note("blank_line", "$")
         for deviation in self._parts.deviations:
             self._notes.note(deviation.name, deviation.path)
         if error is not None:

@@ -9,6 +9,7 @@ from probes.adapters.json_fields import (
     count_or_none,
     join_levels,
     keep_extra,
+    list_or_empty,
     object_or_empty,
     own_inner_fields,
     own_outer_fields,
@@ -179,6 +180,9 @@ def _deviations(root: Mapping[str, JSON], parts: Sequence[Part]) -> list[Deviati
         notes.append(Deviation("unknown_status", "$.status"))
     if repeats_id(parts):
         notes.append(Deviation("duplicate_id", "$.output"))
+    items = [object_or_empty(item) for item in list_or_empty(root.get("output"))]
+    if any(i.get("type") == "function_call" and not i.get("call_id") for i in items):
+        notes.append(Deviation("missing_id", "$.output"))
     return notes
 
 

@@ -227,6 +227,7 @@ class ResponsesStreamReader(OpenAIStreamReader):
             return
         item.settled = True
         fields = item.final if item.final is not None else self._from_deltas(item)
+        self._note_call(item, fields)
         parts = item_parts(fields, f"$.output[{item.position}]")
         if item.final is None:
             self._assembler.note("item_not_finished", f"$.output[{item.position}]")
@@ -241,6 +242,17 @@ class ResponsesStreamReader(OpenAIStreamReader):
             else:
                 self._assembler.add(key, part)
         self._close_rest(item)
+
+    def _note_call(self, item: _Item, fields: Mapping[str, JSON]) -> None:
+        """Note what a client misses that pairs by call_id, or joins the deltas of arguments."""
+        if item.kind != "function_call":
+            return
+        path = f"$.output[{item.position}]"
+        if not text_or_empty(fields.get("call_id")):
+            self._assembler.note("missing_id", f"{path}.call_id")
+        streamed = item.arguments or "".join(self._assembler.text(key) for key in item.keys)
+        if text_or_empty(fields.get("arguments")).strip("{} ") and not streamed:
+            self._assembler.note("arguments_not_streamed", f"{path}.arguments")
 
     def _close_rest(self, item: _Item) -> None:
         """End parts that deltas began and the finished item lacks."""

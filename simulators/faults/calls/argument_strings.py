@@ -12,7 +12,7 @@ from probes.adapters.json_fields import own_inner_fields
 from probes.events import Event, PartDelta, PartEnded
 from probes.messages import JSON, Extra, Reply, ToolCall
 from probes.outcomes import Metric
-from simulators.faults.effects import NO_CALLS
+from simulators.faults.effects import UNREADABLE
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.json_writers import as_json
 from simulators.vendors.hooks import FaultHooks
@@ -39,6 +39,23 @@ class ArgumentSpelling(FaultHooks):
     @override
     def events(self, events: Sequence[Event], rng: random.Random) -> Sequence[Event]:
         return respell_events(events)
+
+
+class StringInput(FaultHooks):
+    """Sends the input of whole Anthropic answers as a string; in streams it is text anyway."""
+
+    @override
+    def body(self, body: Mapping[str, JSON], rng: random.Random) -> Mapping[str, JSON]:
+        blocks = body.get("content")
+        if body.get("type") != "message" or not isinstance(blocks, list):
+            return body
+        return {**body, "content": [_with_string_input(block) for block in blocks]}
+
+
+def _with_string_input(block: JSON) -> JSON:
+    if isinstance(block, Mapping) and block.get("type") == "tool_use":
+        return {**block, "input": as_json(block.get("input"))}
+    return block
 
 
 def with_text(call: ToolCall, text: str, **item_fields: JSON) -> ToolCall:
@@ -89,7 +106,7 @@ def _without_quotes(text: str) -> str:
     return text.replace('{"', "{", 1).replace('":', ":", 1).removesuffix("}") + ",,}"
 
 
-_EFFECT = Effect({Metric.PARSE_SUCCESS: 1}, NO_CALLS)
+_EFFECT = Effect({Metric.PARSE_SUCCESS: 1, Metric.UNSAFE_BLOCKED: 1}, UNREADABLE)
 FAULTS = (
     Fault(
         "invalid-json",
@@ -106,5 +123,12 @@ FAULTS = (
         lambda value: ArgumentSpelling(as_json),
         STRING_FORMATS,
         _EFFECT,
+    ),
+    Fault(
+        "string-input",
+        "",
+        "the input of whole answers is a string that holds the arguments",
+        lambda value: StringInput(),
+        frozenset({"anthropic"}),
     ),
 )

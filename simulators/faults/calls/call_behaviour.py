@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from typing_extensions import override
 from probes.messages import NONE, Reasoning, Reply, Role, ToolCall, ToolResult, ToolSpec
 from probes.outcomes import Metric
 from simulators.faults.calls.ignored_effort import EFFORT_IGNORED
+from simulators.faults.effects import ONE_CALL
 from simulators.faults.fault import EVERY_FORMAT, Effect, Fault
 from simulators.faults.refusals.refusal import keep_spec
 from simulators.model import answers
@@ -24,6 +26,7 @@ from simulators.vendors.spec import Rule, Spec, VendorRequest
 CHOICE_FORMATS = EVERY_FORMAT - {"ollama"}
 PARALLEL_FORMATS = EVERY_FORMAT - {"ollama", "gemini"}
 FORCED = ("required", "named")
+UNKNOWN = "unknown"
 UNREPAIRED = Effect({Metric.REPAIR_SUCCESS: 1}, {"error_repair": "none"})
 
 
@@ -144,8 +147,23 @@ def _call_invalid_tool(answer: Answer, request: VendorRequest) -> Answer:
 
 
 def _ignore_results(answer: Answer, request: VendorRequest) -> Answer:
-    has_results = any(turn.results for turn in request.call.turns)
-    return replace(answer, text=PROSE) if has_results and not answer.tool_requests else answer
+    """Say nothing of the results, and call with nothing that only they say."""
+    results = [result for turn in request.call.turns for result in turn.results]
+    if not results:
+        return answer
+    if not answer.tool_requests:
+        return replace(answer, text=PROSE)
+    told = "\n".join(result.content for result in results if not is_failure(result))
+    requests = (_forget_values(request, told) for request in answer.tool_requests)
+    return replace(answer, tool_requests=tuple(requests))
+
+
+def _forget_values(tool_request: ToolRequest, told: str) -> ToolRequest:
+    arguments = {
+        name: UNKNOWN if isinstance(value, str) and value and json.dumps(value) in told else value
+        for name, value in tool_request.arguments.items()
+    }
+    return replace(tool_request, arguments=arguments)
 
 
 def _repeat_calls(calls: list[ToolCall], request: VendorRequest) -> Answer:
@@ -182,7 +200,7 @@ FAULTS = (
         "",
         "only the first of several calls that were asked for at once",
         _always(AnswerChange(_keep_first_call)),
-        effect=Effect({Metric.PARALLEL_DOWNGRADE: 1}, {"supports_parallel_tool_use": False}),
+        effect=Effect({Metric.PARALLEL_DOWNGRADE: 1}, ONE_CALL),
     ),
     Fault(
         "ignores-parallel-off",
@@ -196,6 +214,7 @@ FAULTS = (
         "",
         "every call stands twice in the answer, under two ids",
         _always(AnswerChange(_duplicate_calls)),
+        effect=Effect(fields={"prompted_tools": "none"}),
     ),
     Fault(
         "no-repair",
@@ -231,8 +250,9 @@ FAULTS = (
     Fault(
         "ignores-results",
         "",
-        "the answer after the results says nothing of them",
+        "the answer after the results uses nothing of them, in text or in further calls",
         _always(AnswerChange(_ignore_results)),
+        effect=Effect({Metric.RESULT_USE: 1}),
     ),
     Fault(
         "ignores-choice",

@@ -11,7 +11,8 @@ from itertools import count
 from typing_extensions import override
 
 from probes.messages import JSON, Reply, ToolCall
-from simulators.faults.fault import Fault
+from simulators.faults.effects import ONE_CALL
+from simulators.faults.fault import Effect, Fault
 from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.reply_style import ALPHANUMERIC, HEX
 from simulators.vendors.spec import VendorRequest
@@ -118,14 +119,27 @@ def _constant_id(call: ToolCall, index: int, rng: random.Random) -> str:
     return CONSTANT
 
 
-def _fault(name: str, row: str, symptom: str, hooks: FaultHooks) -> Fault:
-    return Fault(name, row, symptom, lambda value: hooks)
+# Results cannot be told apart.
+_SHARED = Effect(fields=ONE_CALL)
+_NO_EFFECT = Effect()
+
+
+def _fault(
+    name: str, row: str, symptom: str, hooks: FaultHooks, effect: Effect = _NO_EFFECT
+) -> Fault:
+    return Fault(name, row, symptom, lambda value: hooks, effect=effect)
 
 
 FAULTS = (
     _fault("no-ids", "", "calls come without an id", NoIds()),
-    _fault("same-id", "Z43", "all calls of an answer have one id", SameId()),
-    _fault("constant-id", "Z43", "every call of every answer has one id", IdChange(_constant_id)),
+    _fault("same-id", "Z43", "all calls of an answer have one id", SameId(), _SHARED),
+    _fault(
+        "constant-id",
+        "Z43",
+        "every call of every answer has one id",
+        IdChange(_constant_id),
+        _SHARED,
+    ),
     _fault("long-ids", "", f"ids of {LONG_ID_LENGTH} characters", IdChange(_long_id)),
     _fault("odd-ids", "", "ids with | and : in them", IdChange(_odd_id)),
     _fault(

@@ -11,10 +11,11 @@ from typing_extensions import override
 from probes.adapters.json_fields import object_or_empty
 from probes.events import Event
 from probes.messages import JSON, BrokenCall, Reply, Stop, ToolCall
+from probes.outcomes import Metric
 from simulators.faults.calls.argument_strings import respell_events, with_text
 from simulators.faults.calls.event_bodies import Body, change_frames
-from simulators.faults.effects import SILENT
-from simulators.faults.fault import Fault
+from simulators.faults.effects import SILENT, UNREADABLE
+from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.leak import without_calls
 from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.spec import VendorRequest
@@ -129,6 +130,6 @@ FAULTS = (
         "",
         "the stop is the one for the token limit, in the middle of the first call",
         lambda value: TruncatedCall(),
-        effect=SILENT,
+        effect=Effect({**SILENT.metrics, Metric.UNSAFE_BLOCKED: 1}, UNREADABLE),
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -13,6 +13,8 @@ from typing_extensions import override
 from probes.messages import JSON, Reply, Stop, ToolCall
 from probes.outcomes import Metric
 from simulators.faults.calls.call_changes import CallChange, tool_schema, with_input
+from simulators.faults.calls.damaged_values import DAMAGED, change_strings
+from simulators.faults.effects import ONE_CALL
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.leak import without_calls
 from simulators.faults.text.tag_writers import as_text, qwen_xml
@@ -24,7 +26,9 @@ WRONG = Effect(
     {Metric.SCHEMA_FAILURE: 1, Metric.REPAIR_SUCCESS: 1},
     {"schema_level": "none", "error_repair": "none"},
 )
-MISNAMED = Effect(WRONG.metrics, {**WRONG.fields, "tool_choice": ["auto", "none", "required"]})
+MISNAMED = Effect(
+    WRONG.metrics, {**WRONG.fields, **ONE_CALL, "tool_choice": ["auto", "none", "required"]}
+)
 _CLOSE = re.compile(r"</(?:parameter|tool_call)>")
 
 
@@ -65,21 +69,13 @@ def _drop_calls_without_arguments(
     return tuple(call for call in calls if takes_arguments(call))
 
 
-def _cut_strings(value: JSON) -> JSON:
-    """The value with every string cut at the first closing tag in it."""
-    match value:
-        case str():
-            return _CLOSE.split(value, maxsplit=1)[0]
-        case Mapping():
-            return {name: _cut_strings(item) for name, item in value.items()}
-        case list():
-            return [_cut_strings(item) for item in value]
-        case _:
-            return value
+def _cut_at_tag(text: str) -> str:
+    return _CLOSE.split(text, maxsplit=1)[0]
 
 
 def _cut_call_at_tag(call: ToolCall, request: VendorRequest) -> ToolCall:
-    return with_input(call, {name: _cut_strings(value) for name, value in call.input.items()})
+    cut = {name: change_strings(value, _cut_at_tag) for name, value in call.input.items()}
+    return with_input(call, cut)
 
 
 def _add_tag_fragments(call: ToolCall, request: VendorRequest) -> ToolCall:
@@ -106,6 +102,7 @@ FAULTS = (
         "Z27",
         "strings end at the first </parameter> or </tool_call> in them",
         lambda value: CallChange(_cut_call_at_tag),
+        effect=DAMAGED,
     ),
     Fault(
         "next-call-inside",
@@ -113,8 +110,12 @@ FAULTS = (
         "of several calls only the first, whose first argument holds the raw XML of the others",
         lambda value: CallListChange(_swallow_next_calls),
         effect=Effect(
-            {Metric.PARALLEL_DOWNGRADE: 1, Metric.SCHEMA_FAILURE: None},
-            {"supports_parallel_tool_use": False},
+            {
+                Metric.PARALLEL_DOWNGRADE: 1,
+                Metric.SCHEMA_FAILURE: None,
+                Metric.VALUE_FIDELITY: None,
+            },
+            ONE_CALL,
         ),
     ),
     Fault(

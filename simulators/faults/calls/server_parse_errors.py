@@ -36,10 +36,11 @@ class ServerParseError(FaultHooks):
         def rule(request: VendorRequest) -> None:
             if own is not None:
                 own(request)
-            if tool_requests := answers.answer_request(request.call).tool_requests:
-                raise RequestRefused(
-                    self.write_message(as_json(tool_requests[0].arguments)), status=500
-                )
+            answer = answers.answer_request(request.call)
+            # Without declared tools there is nothing to parse.
+            if answer.tool_requests and answer.prompted is None:
+                arguments = as_json(answer.tool_requests[0].arguments)
+                raise RequestRefused(self.write_message(arguments), status=500)
 
         return rule
 

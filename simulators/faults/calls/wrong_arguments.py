@@ -8,7 +8,7 @@ from itertools import count
 from probes.call_arguments import SchemaChecker
 from probes.messages import JSON, Role, ToolCall
 from probes.outcomes import Metric
-from simulators.faults.calls import argument_strings, markup_arguments
+from simulators.faults.calls import argument_strings, damaged_values, markup_arguments
 from simulators.faults.calls.call_changes import CallChange, Schema, tool_schema, with_input
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.tag_writers import as_text
@@ -145,14 +145,21 @@ FAULTS = (
         "Z50",
         "objects and arrays among the arguments arrive as JSON strings",
         lambda value: CallChange(_stringify_nested),
-        effect=Effect({Metric.SCHEMA_FAILURE: None}, {"schema_level": "simple_object"}),
+        # A union may allow the string.
+        effect=Effect(
+            {Metric.SCHEMA_FAILURE: None, Metric.VALUE_FIDELITY: None},
+            {"schema_level": "simple_object"},
+        ),
     ),
     Fault(
         "strings-only",
         "",
         "every argument arrives as a string",
         lambda value: CallChange(_stringify_all),
-        effect=Effect({Metric.SCHEMA_FAILURE: None}, {"schema_level": "string_only"}),
+        effect=Effect(
+            {Metric.SCHEMA_FAILURE: None, Metric.VALUE_FIDELITY: None},
+            {"schema_level": "string_only"},
+        ),
     ),
     Fault(
         "empty-arguments",
@@ -160,7 +167,12 @@ FAULTS = (
         "every call has the arguments {}",
         lambda value: CallChange(_clear_arguments),
         effect=Effect(
-            {Metric.SCHEMA_FAILURE: None, Metric.REPAIR_SUCCESS: 1},
+            {
+                Metric.SCHEMA_FAILURE: None,
+                Metric.REPAIR_SUCCESS: 1,
+                # Only a tool without required arguments accepts it.
+                Metric.VALUE_FIDELITY: None,
+            },
             {"schema_level": "none", "error_repair": "none"},
         ),
     ),
@@ -169,9 +181,10 @@ FAULTS = (
         "Z63",
         "calls have the arguments {} from the third answer of a conversation on",
         _clear_later_arguments,
-        effect=Effect({Metric.SCHEMA_FAILURE: None}),
+        effect=Effect({Metric.SCHEMA_FAILURE: None, Metric.VALUE_FIDELITY: None}),
         value="the number of the answer from which on",
     ),
     *argument_strings.FAULTS,
     *markup_arguments.FAULTS,
+    *damaged_values.FAULTS,
 )

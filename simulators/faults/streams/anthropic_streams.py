@@ -9,7 +9,7 @@ from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_
 from probes.messages import JSON
 from simulators.faults.fault import Fault
 from simulators.faults.streams.chat_chunks import parse_arguments
-from simulators.faults.streams.stream_fault import NO_VERDICT, StreamFaults, StreamRewrite
+from simulators.faults.streams.stream_fault import BROKEN_STREAM, StreamFaults, StreamRewrite
 from simulators.faults.streams.stream_frames import Frame, first_half, named_event
 from simulators.vendors.reply_style import sign_text
 from simulators.vendors.spec import Spec, VendorRequest
@@ -141,6 +141,6 @@ FAULTS: tuple[Fault, ...] = (
         StreamRewrite({FORMAT: no_signature}, accept_unsigned),
     ),
     _anthropic(
-        "error-event", "", "an error event in the middle of the stream", error_event, NO_VERDICT
+        "error-event", "", "an error event in the middle of the stream", error_event, BROKEN_STREAM
     ),
 )  # fmt: skip

@@ -21,7 +21,7 @@ from simulators.faults.streams.chat_chunks import (
     rewrite_calls,
     with_finish,
 )
-from simulators.faults.streams.stream_fault import STREAM_LOSS, StreamFaults, StreamRewrite
+from simulators.faults.streams.stream_fault import GARBLES, LOSES_CALLS, StreamFaults, StreamRewrite
 from simulators.faults.streams.stream_frames import Frame
 from simulators.vendors.reply_style import arguments_text
 
@@ -58,6 +58,12 @@ def concatenated(frames: list[Frame]) -> list[Frame]:
 def last_invoke_only(frames: list[Frame]) -> list[Frame]:
     stream = read_stream(frames)
     return replace(stream, calls=tuple(call.with_index(0) for call in stream.calls[-1:])).frames
+
+
+def reordered_calls(frames: list[Frame]) -> list[Frame]:
+    stream = read_stream(frames)
+    last_first = [call.with_index(index) for index, call in enumerate(reversed(stream.calls))]
+    return replace(stream, calls=tuple(last_first)).frames
 
 
 def phantom_stream(frames: list[Frame]) -> list[Frame]:
@@ -98,28 +104,34 @@ _chat = StreamFaults("openai")
 FAULTS: tuple[Fault, ...] = (
     _chat(
         "lost-tail", "Z23", "the last characters of the streamed arguments are missing",
-        rewrite_calls(lost_tail), STREAM_LOSS,
+        rewrite_calls(lost_tail), GARBLES,
     ),
     _chat(
         "dropped-deltas", "Z71", "the second half of a call's parameters is not streamed",
-        rewrite_calls(dropped_deltas), STREAM_LOSS,
+        rewrite_calls(dropped_deltas), GARBLES,
     ),
     _chat(
         "concatenated", "Z19", "calls under one index and one id, their arguments run together",
-        concatenated, STREAM_LOSS,
+        concatenated, GARBLES,
     ),
     _chat(
         "last-invoke-only", "Z71", "only the last of several calls is streamed",
-        last_invoke_only, STREAM_LOSS,
+        last_invoke_only, LOSES_CALLS,
+    ),
+    _chat(
+        "reordered-calls", "", "several calls are streamed in the opposite order",
+        reordered_calls, GARBLES,
     ),
     _chat(
         "phantom-stream", "Z17", "the stream's finish reason is tool_calls, and it has none",
-        phantom_stream, STREAM_LOSS,
+        phantom_stream, LOSES_CALLS,
     ),
     _chat.with_hooks(
         "truncated-opener", "Z30",
         "a call cut off in its opener: text in the whole answer, nothing at all in the stream",
         TruncatedOpener({"openai": truncated_opener}),
-        Effect({**SILENT.metrics, Metric.LEAK: 1}, SILENT.fields),
+        Effect(
+            {**SILENT.metrics, Metric.LEAK: None, Metric.UNSAFE_BLOCKED: None}, SILENT.fields
+        ),
     ),
 )  # fmt: skip

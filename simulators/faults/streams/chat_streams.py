@@ -23,7 +23,7 @@ from simulators.faults.streams.chat_chunks import (
     with_entries,
     with_finish,
 )
-from simulators.faults.streams.stream_fault import NO_VERDICT, StreamFaults, StreamRewrite
+from simulators.faults.streams.stream_fault import BROKEN_STREAM, StreamFaults, StreamRewrite
 from simulators.faults.streams.stream_frames import Frame, first_half
 from simulators.vendors.spec import Spec
 
@@ -162,7 +162,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _chat(
         "error-after-200", "D11", "an error object in the middle of the stream",
-        error_after_200, NO_VERDICT,
+        error_after_200, BROKEN_STREAM,
     ),
     _chat(
         "late-reasoning", "D12", "the reasoning comes behind the calls", late_reasoning

@@ -9,8 +9,9 @@ from probes.adapters.json_fields import list_or_empty, object_or_empty
 from probes.messages import JSON
 from simulators.faults.fault import Fault
 from simulators.faults.streams.stream_fault import (
-    NO_VERDICT,
-    STREAM_LOSS,
+    BROKEN_STREAM,
+    GARBLES,
+    LOSES_CALLS,
     StreamFaults,
     StreamRewrite,
 )
@@ -160,15 +161,15 @@ FAULTS: tuple[Fault, ...] = (
         StreamRewrite({FORMAT: trailing_signature}, accept_trailing_signature),
     ),
     _gemini(
-        "no-finish-reason", "", "no chunk has a finishReason", no_finish_reason, NO_VERDICT
+        "no-finish-reason", "", "no chunk has a finishReason", no_finish_reason, BROKEN_STREAM
     ),
     _gemini(
         "split-calls", "", "arguments come piece by piece as partialArgs with their paths",
-        split_calls, STREAM_LOSS,
+        split_calls, GARBLES,
     ),
     _gemini("single-chunk", "", "the whole answer comes in one chunk", single_chunk),
     _gemini(
         "malformed-finish", "Z14", "no call, and the finishReason MALFORMED_FUNCTION_CALL",
-        malformed_finish, STREAM_LOSS,
+        malformed_finish, LOSES_CALLS,
     ),
 )  # fmt: skip

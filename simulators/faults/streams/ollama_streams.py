@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from probes.adapters.json_fields import list_or_empty, object_or_empty
 from probes.messages import JSON
 from simulators.faults.fault import Fault
-from simulators.faults.streams.stream_fault import NO_VERDICT, STREAM_LOSS, StreamFaults
+from simulators.faults.streams.stream_fault import BROKEN_STREAM, GARBLES, StreamFaults
 from simulators.faults.streams.stream_frames import Frame
 
 BLANK = Frame(None, raw=b"\n", is_line=True)
@@ -71,11 +71,11 @@ _ollama = StreamFaults("ollama")
 FAULTS: tuple[Fault, ...] = (
     _ollama(
         "error-line", "Z45", "an error line where a call would come: the server cannot parse it",
-        error_line, STREAM_LOSS,
+        error_line, GARBLES,
     ),
     _ollama(
         "no-done-line", "", "every line says done: false, and the stream ends",
-        no_done_line, NO_VERDICT,
+        no_done_line, BROKEN_STREAM,
     ),
     _ollama("calls-without-id", "", "calls have neither id nor index", calls_without_id),
     _ollama("blank-lines", "", "empty lines stand between the lines", blank_lines),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from probes.adapters.json_fields import object_or_empty
 from probes.messages import JSON
 from simulators.faults.fault import Fault
-from simulators.faults.streams.stream_fault import NO_VERDICT, StreamFaults
+from simulators.faults.streams.stream_fault import BROKEN_STREAM, StreamFaults
 from simulators.faults.streams.stream_frames import Frame, Rewrite, first_half, named_event
 
 FORMAT = "openai_responses"
@@ -83,7 +83,7 @@ _responses = StreamFaults(FORMAT)
 FAULTS: tuple[Fault, ...] = (
     _responses(
         "no-completed", "", "the stream ends without response.completed",
-        renumber(no_completed), NO_VERDICT,
+        renumber(no_completed), BROKEN_STREAM,
     ),
     _responses(
         "no-item-done", "", "calls come as deltas, without the done events",
@@ -95,6 +95,6 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _responses(
         "response-failed", "", "response.failed in the middle of the stream",
-        renumber(response_failed), NO_VERDICT,
+        renumber(response_failed), BROKEN_STREAM,
     ),
 )  # fmt: skip

@@ -16,9 +16,32 @@ from simulators.vendors.spec import Spec
 
 STREAMING = "supports_streaming_tool_use"
 NO_EFFECT = Effect()
-STREAM_LOSS = Effect({Metric.STREAM_DISAGREEMENT: 1}, {STREAMING: False})
-# A stream that never ends properly gives no verdict about calls.
-NO_VERDICT = Effect({Metric.AVAILABILITY: None}, {STREAMING: None})
+# Rates of which streamed turns are a part: they depend on how many turns are streamed.
+_SHARED_METRICS = (
+    Metric.PARSE_SUCCESS,
+    Metric.SCHEMA_FAILURE,
+    Metric.UNSAFE_BLOCKED,
+    Metric.REPAIR_SUCCESS,
+    Metric.PARALLEL_DOWNGRADE,
+    Metric.LEAK,
+    Metric.RESULT_USE,
+    Metric.VALUE_FIDELITY,
+)
+
+
+def stream_effect(value: str, *more: Metric) -> Effect:
+    """The effect of a stream that fails in this way, while whole answers are right."""
+    metrics: dict[Metric, float | None] = dict.fromkeys((*_SHARED_METRICS, *more))
+    metrics[Metric.STREAM_DISAGREEMENT] = 1
+    return Effect(metrics, {STREAMING: False, "streaming": value})
+
+
+LEAKS = stream_effect("leaks")
+LOSES_CALLS = stream_effect("loses_calls")
+GARBLES = stream_effect("garbles")
+REFUSED = stream_effect("refused")
+# A stream that never ends properly.
+BROKEN_STREAM = stream_effect("loses_calls", Metric.AVAILABILITY)
 
 
 def _keep_spec(spec: Spec) -> Spec:

@@ -28,10 +28,13 @@ class Leak(FaultHooks):
         return with_text(reply, self.write(reply.calls)) if reply.calls else reply
 
 
-def leak_fault(name: str, row: str, symptom: str, parser: str, write: Writer) -> Fault:
-    """A leak that the parser of that name can parse."""
+def leak_fault(  # noqa: PLR0913 -- an entry of the registry
+    name: str, row: str, symptom: str, parser: str, write: Writer, *, cuts_last: bool = False
+) -> Fault:
+    """A leak that the parser of that name can parse; it stops a last call that is not closed."""
     fields: dict[str, JSON] = {"tool_call_format": SHAPES[parser], "parser": parser}
-    effect = Effect({Metric.PARSE_SUCCESS: 1, Metric.LEAK: 1}, fields)
+    metrics: dict[Metric, float | None] = {Metric.PARSE_SUCCESS: 1, Metric.LEAK: 1}
+    effect = Effect(metrics | ({Metric.UNSAFE_BLOCKED: None} if cuts_last else {}), fields)
     hooks = Leak(write)
     return Fault(name, row, symptom, lambda value: hooks, effect=effect)
 

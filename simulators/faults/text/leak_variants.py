@@ -86,6 +86,7 @@ def _text_leaks() -> tuple[Fault, ...]:
             "DSML calls in the content; the last call and the block are not closed",
             "dsml",
             _dsml_unterminated,
+            cuts_last=True,
         ),
         leak_fault(
             "leak-harmony-stripped",

@@ -77,11 +77,15 @@ def _empty_reply(reply: Reply) -> Reply:
 
 
 def _silent_fault(name: str, row: str, symptom: str, hooks: FaultHooks, **more: float) -> Fault:
+    # A model that talks does so in every format; an answer is lost only on its way.
+    prompted: Mapping[str, JSON] = (
+        {"prompted_tools": "none"} if isinstance(hooks, FixedText) else {}
+    )
     metrics: Mapping[Metric, float] = {
         **SILENCE,
         **{Metric(key): rate for key, rate in more.items()},
     }
-    fields: Mapping[str, JSON] = NO_CALLS
+    fields: Mapping[str, JSON] = {**NO_CALLS, **prompted}
     return Fault(name, row, symptom, lambda value: hooks, effect=Effect(metrics, fields))
 
 
@@ -120,6 +124,7 @@ FAULTS = (
         "Z26",
         "a text that mentions <tool_call> ends right before it",
         lambda value: TagCut(),
+        effect=Effect(fields={"prompted_tools": "json_text"}),
     ),
     *lost_calls.FAULTS,
     *server_parse_errors.FAULTS,

@@ -39,8 +39,9 @@ def _code_block(calls: Sequence[ToolCall]) -> str:
 
 
 def _fault(name: str, symptom: str, write: Writer) -> Fault:
-    # No call can be recovered, so everything that needs one stays unknown; and each is a leak.
-    effect = Effect({**SILENCE, Metric.LEAK: 1}, NO_CALLS)
+    # No call can be recovered, so everything that needs one stays unknown; each is a leak, and none
+    # gets past the parser.
+    effect = Effect({**SILENCE, Metric.LEAK: 1, Metric.UNSAFE_BLOCKED: 1}, NO_CALLS)
     hooks = Leak(write)
     return Fault(name, "Z24", symptom, lambda value: hooks, effect=effect)
 

@@ -11,6 +11,7 @@ from django.db.models import F
 from dashboard.models import AuditEntry, Endpoint, GateVersion, Grant, Profile, RolloutRequest, Team
 from dashboard.models.people import Role
 from dashboard.people.services import tokens
+from health.gates import DEFAULTS
 from tests.dashboard.api.client import ApiClient, read_error
 from tests.dashboard.rollouts.builders import make_ready_endpoint, measure
 from tests.factories import make_person
@@ -244,6 +245,25 @@ def test_gates_are_changed_by_administrators_one_version_at_a_time(
     assert [version["version"] for version in versions] == [changed["version"]]
     assert GateVersion.objects.count() == 1
     assert RolloutRequest.objects.get().state == "voided"
+
+
+def test_a_stored_version_reads_as_it_is_applied(endpoint: Endpoint) -> None:
+    """One from before the condition of an ordinary client says false, and can be sent back."""
+    root = token_for(User.objects.create_superuser("root"), "read", "decide")
+    body = DEFAULTS.as_json()
+    for gate in body.values():
+        del gate["ordinary_client"]
+    GateVersion.objects.create(body=body, reason="as it was", by=None)
+
+    content = root.get("/gates").json()
+    assert {gate["ordinary_client"] for gate in content["gates"].values()} == {False}
+    content["gates"]["read_only"]["ordinary_client"] = True
+    change = {name: content[name] for name in ("version", "gates")}
+    changed = root.send("PUT", "/gates", {**change, "reason": "clients first"})
+    assert changed.json()["gates"]["read_only"]["ordinary_client"] is True
+    del content["gates"]["read_only"]["ordinary_client"]
+    refused = root.send("PUT", "/gates", {**change, "reason": "clients first"})
+    assert read_error(refused)["errors"][0]["field"] == "gates.read_only.ordinary_client"
 
 
 def test_the_log_is_read_by_filters_and_by_who_may(endpoint: Endpoint, olga: ApiClient) -> None:

@@ -30,7 +30,7 @@ def test_a_point_has_its_figures_on_hover() -> None:
 
     assert line["y"] == [0.7]
     assert line["text"] == [
-        "<b>e</b><br>70%, 7 of 10<br>95 % interval 39% to 89%<br>"
+        "<b>e</b><br>70%, 7 of 10<br>95 % interval 39% to 90%<br>"
         "<time>2026-11-03T12:00:00Z</time> and the 1h after, profile 1"
     ]
 

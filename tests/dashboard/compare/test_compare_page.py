@@ -49,7 +49,7 @@ def test_the_last_run_is_shown_with_its_numbers(signed_in: Client) -> None:
 
     assert_contains(page, f'<a href="/runs/{run.pk}/">70%</a>')
     assert_contains(page, '>70%</a> weak</span><span class="sub">7/10<')
-    assert_contains(page, "7 of 10; 95 % interval 39%–89%")
+    assert_contains(page, "7 of 10; 95 % interval 39%–90%")
     assert_contains(page, "no data", count=len(Metric) - 1 + 1)  # and once in the legend
 
 
@@ -143,6 +143,19 @@ def test_no_parser_is_known_once_calls_were_seen(call_format: str, label: str) -
     }
 
     assert capability_cells(capabilities)[1].label == label
+
+
+def test_a_parser_is_not_called_unneeded_beside_calls_in_the_text() -> None:
+    """Some calls leaked, or the formats are not settled at all."""
+    leaking = {"value": None, "trials": 10, "agree": 9, "counts": {"openai": 9, "hermes": 1}}
+    split = {"value": None, "trials": 2, "unsettled": True, "counts": {"openai": 1, "hermes": 1}}
+
+    labels = [
+        capability_cells({"tool_call_format": {"value": "openai"}, "parser": parser})[1].label
+        for parser in (leaking, split)
+    ]
+
+    assert labels == ["none; some calls come as text", "not settled"]
 
 
 def test_two_endpoints_share_a_chart_with_a_title(signed_in: Client) -> None:

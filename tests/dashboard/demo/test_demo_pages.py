@@ -14,6 +14,7 @@ from dashboard.demo.queries import filter_simulated, is_simulated
 from dashboard.demo.services import fleet as demo
 from dashboard.models import Endpoint
 from dashboard.models.people import Role
+from dashboard.runs import services as runs
 from tests.factories import make_endpoint, make_finished_run, make_person
 from tests.markup import assert_contains, assert_not_contains
 
@@ -172,7 +173,7 @@ def test_an_empty_installation_shows_the_first_steps(administrator: Client) -> N
     assert_contains(page, "The first verdict takes a minute")
     assert_contains(page, 'href="/endpoints/new/?preset=ollama"')
     assert_contains(page, "Start the simulated fleet")
-    assert_contains(page, "up to 1")
+    assert_contains(page, f"up to {runs.price_ceiling('full').requests} requests")
     make_endpoint(base_url=build_fleet(URL)[0].base_url)
     assert_not_contains(administrator.get("/"), "The first verdict takes a minute")
 

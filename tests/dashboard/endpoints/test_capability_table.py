@@ -9,7 +9,7 @@ from django.utils import timezone
 from dashboard.core.labels import CAPABILITY_NAMES, capability_meaning
 from dashboard.endpoints.capability_table import CapabilityRow, read_capability_table
 from dashboard.models import Attempt, Endpoint, Profile, Run
-from health.capabilities import Capability
+from health.capability import Capability
 from tests.factories import make_attempt, make_endpoint, make_finished_run
 from tests.markup import assert_contains, assert_not_contains
 
@@ -89,6 +89,8 @@ def test_differences_from_the_earlier_profile_are_marked(signed_in: Client) -> N
         ("accepts", {"strict": True, "developer": False}, "strict schemas: taken; developer"),
         ("id_forms", {"kimi": None}, "kimi: unknown"),
         ("parallel_switch", "no switch", "the format has none"),
+        ("parallel", "any", "several calls, of one tool or of different tools"),
+        ("schema_level", "unsettled", "not settled"),
         ("from_the_future", "\u202ex", "⟦U+202E⟧x"),
         ("schema_level", None, "unknown"),
     ],
@@ -96,6 +98,51 @@ def test_differences_from_the_earlier_profile_are_marked(signed_in: Client) -> N
 def test_values_are_shown_as_phrases(field: str, value: object, phrase: str) -> None:
     """A code of the API is a phrase on the page; an unknown code is escaped."""
     assert capability_meaning(field, value).startswith(phrase)
+
+
+SPLIT = {"unsettled": True, "trials": 3}
+
+
+@pytest.mark.parametrize(
+    ("code", "entry", "meaning"),
+    [
+        (
+            "supports_parallel_tool_use",
+            {**SPLIT, "value": None, "counts": {"true": 2, "false": 1}},
+            "not settled: yes in 2, no in 1",
+        ),
+        (
+            "tool_call_format",
+            {**SPLIT, "value": "unsettled", "counts": {"openai": 3, "hermes": 4}},
+            "not settled: openai in 3, hermes in 4",
+        ),
+        (
+            "parser",
+            {**SPLIT, "value": None, "counts": {"openai": 3, "hermes": 4}},
+            "not settled: openai in 3, hermes in 4",
+        ),
+        (
+            "parser",
+            {"value": None, "trials": 10, "agree": 9, "counts": {"openai": 9, "hermes": 1}},
+            "none: calls come on the wire, and 1 of 10 came as text",
+        ),
+        ("parser", {"value": None, "trials": 10}, "none needed: no call comes as text"),
+        (
+            "tool_choice",
+            {**SPLIT, "value": ["auto"], "counts": {"none": {"true": 1, "false": 1}}},
+            "auto; not settled: none",
+        ),
+    ],
+)
+def test_an_unsettled_value_shows_what_was_seen(
+    code: str, entry: dict[str, Any], meaning: str
+) -> None:
+    """It is neither unknown nor a yes, and no parser is called unneeded beside leaked calls."""
+    table = read_capability_table(Profile(capabilities={code: entry}), None)
+
+    assert table is not None
+    (row,) = table.rows
+    assert (row.meaning, row.is_known) == (meaning, True)
 
 
 def test_every_measured_capability_has_a_name() -> None:
@@ -120,7 +167,7 @@ def measure(endpoint: Endpoint, **capabilities: Capability) -> Run:
     }
     profile = endpoint.profile
     Profile.objects.filter(pk=profile.pk).update(
-        capabilities=stored, probe_version="tool-probe-v1", verified_at=run.finished_at
+        capabilities=stored, probe_version="tool-probe-v2", verified_at=run.finished_at
     )
     return run
 

@@ -20,7 +20,7 @@ def test_an_open_incident_is_the_headline(signed_in: Client) -> None:
 
     page = signed_in.get("/endpoints/steady/")
 
-    finding = f"Parse success fell from 100% to 34% on {format_day(incident.opened_at)}"
+    finding = f"Parse success fell from 100% to 0% on {format_day(incident.opened_at)}"
     assert_contains(page, f"<title>steady: {finding} · Toolgauge</title>")
     assert page.context["headline"] == finding
 

@@ -36,7 +36,7 @@ def test_a_row_shows_the_rate_with_its_figures(signed_in: Client) -> None:
     page = signed_in.get("/")
 
     assert_contains(page, "<b>70%</b> 7/10")
-    assert_contains(page, "Parse success: 70% (7 of 10, 95 % interval 39% to 89%), degraded.")
+    assert_contains(page, "Parse success: 70% (7 of 10, 95 % interval 39% to 90%), degraded.")
     assert_contains(page, '<span class="status degraded">')
 
 

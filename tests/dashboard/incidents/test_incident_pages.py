@@ -117,7 +117,7 @@ def test_a_title_has_the_day_of_the_incident(signed_in: Client) -> None:
     Incident.objects.filter(pk=incident.pk).update(opened_at=datetime(2025, 11, 3, tzinfo=UTC))
 
     for path in ("/incidents/", f"/incidents/{incident.pk}/"):
-        assert_contains(signed_in.get(path), "Parse success fell from 100% to 34% on 3 Nov 2025")
+        assert_contains(signed_in.get(path), "Parse success fell from 100% to 0% on 3 Nov 2025")
 
 
 def test_evidence_lists_failed_attempts_of_the_runs_that_raised_it(
@@ -232,6 +232,29 @@ def test_an_administrator_releases_with_a_reason(administrator: Client) -> None:
     assert_contains(released, "the vendor fixed it")
 
 
+def test_a_recovery_that_was_lost_is_offered_nowhere(administrator: Client) -> None:
+    """Pages, the fleet's decisions and the API follow the last run, not the first good ones."""
+    endpoint = make_endpoint()
+    incident = degrade(endpoint)
+    at = incident.opened_at
+    for hours in range(30):
+        watch_run(endpoint, 0, at=at + timedelta(hours=hours + 1), trigger="recovery")
+    offered = administrator.get(f"/incidents/{incident.pk}/")
+
+    watch_run(endpoint, 10, at=at + timedelta(hours=40), trigger="recovery")
+
+    page = administrator.get(f"/incidents/{incident.pk}/")
+    assert_contains(offered, 'id="release"')
+    assert_not_contains(page, 'id="release"')
+    assert_contains(page, "Recovery lost: later runs were bad")
+    assert_not_contains(administrator.get("/endpoints/steady/"), "Needs release")
+    assert_not_contains(administrator.get("/"), "Release its fallback modes?")
+    late = administrator.post(
+        f"/incidents/{incident.pk}/release/", {"reason": "it is fixed"}, follow=True
+    )
+    assert_contains(late, "It is no longer recovered")
+
+
 def test_accepting_shows_both_baselines_and_stores_the_one_shown(administrator: Client) -> None:
     """The page counts exactly the runs that the service then uses for the baseline."""
     endpoint = make_endpoint()
@@ -311,7 +334,7 @@ def test_the_watch_table_shows_baseline_and_detectable_drop(signed_in: Client) -
     known = rows[Metric.PARSE_SUCCESS]
     assert (known.known, known.runs) == (BaselineState.FROZEN, 20)
     assert known.reference == pytest.approx(Baseline(200, 200, 20).reference())
-    assert known.alarm_at == pytest.approx(9.925, abs=0.001)
+    assert known.alarm_at == pytest.approx(10.177, abs=0.001)
     assert known.detectable.startswith("a drop of ")
     assert page.context["watched"].within == "10 runs (2 d)"
     assert rows[Metric.CLOSURE_ERROR].detectable == ""

@@ -24,6 +24,8 @@ MEASURED = {
     "supports_parallel_tool_use": True,
     "reasoning_replay": "tolerated",
     "supports_streaming_tool_use": True,
+    "streaming": "works",
+    "deviations": [],
     "error_repair": "reliable",
     "tool_choice": ["auto", "none"],
     "trimmed_history": "taken",

@@ -191,7 +191,7 @@ def test_an_automatic_mode_names_its_incident_and_needs_a_reason(signed_in: Clie
     assert_not_contains(page, "Switch no_tools off")
     assert_contains(refused, "only an approver may switch it off")
     assert_contains(page, f'<a href="/incidents/{incident.pk}/">Parse success fell')
-    assert_contains(page, "of 9.9 needed")
+    assert_contains(page, "of 10.2 needed")
     assert_contains(without, "Say why")
     assert_contains(accepted, "no_tools is off.")
 

@@ -24,7 +24,7 @@ from tests.dashboard.policy.builders import make_trusted_endpoint
 from tests.factories import make_run
 from tests.security.people import AuditStart
 
-GATED = (Metric.PARSE_SUCCESS, Metric.SCHEMA_FAILURE, Metric.CLOSURE_ERROR)
+GATED = tuple(DEFAULTS.by_stage["read_only"].rates)
 LONG_AGO = timedelta(hours=100)
 
 

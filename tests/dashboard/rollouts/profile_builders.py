@@ -62,7 +62,7 @@ def swap_template(endpoint: Endpoint, *, stage: str = "full") -> Profile:
 
 def _measure(endpoint: Endpoint) -> None:
     Profile.objects.filter(endpoint=endpoint, ended_at=None).update(
-        capabilities=_CAPABILITIES, verified_at=timezone.now(), probe_version="tool-probe-v1"
+        capabilities=_CAPABILITIES, verified_at=timezone.now(), probe_version="tool-probe-v2"
     )
     with transaction.atomic():
         settle_endpoint(Endpoint.objects.select_for_update().get(pk=endpoint.pk))

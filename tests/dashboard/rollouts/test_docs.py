@@ -23,6 +23,8 @@ def test_the_documented_default_gates_are_the_real_ones() -> None:
             row[0]: row[1 + column] for row in table_rows(f"| condition | `{PROMOTION_STAGES[0]}`")
         }
         assert rows == documented_conditions(DEFAULTS.by_stage[stage]), stage
+    documented = {Metric.RESULT_USE, Metric.VALUE_FIDELITY, PARSE, SCHEMA, CLOSURE}
+    assert all(set(gate.rates) == documented for gate in DEFAULTS.by_stage.values())
     assert all(
         gate.live_trials == 200 and not gate.live_wanted for gate in DEFAULTS.by_stage.values()
     )
@@ -56,6 +58,9 @@ def documented_conditions(gate: Gate) -> dict[str, str]:
         "parse success": percent(gate.rates.get(PARSE)),
         "schema success": percent(gate.rates.get(SCHEMA)),
         "closure success": percent(gate.rates.get(CLOSURE)),
+        "result use": percent(gate.rates.get(Metric.RESULT_USE)),
+        "value fidelity": percent(gate.rates.get(Metric.VALUE_FIDELITY)),
+        "an ordinary SDK works": "yes" if gate.ordinary_client else "–",
         "baseline": gate.baseline.value,
         "open incidents, at most": str(gate.open_incidents),
         "hours at the current stage": f"{gate.age / timedelta(hours=1):g}",

@@ -9,7 +9,7 @@ from django.test import Client
 
 from dashboard.models import GateVersion, RolloutRequest
 from dashboard.models.people import Role
-from health.gates import DEFAULTS
+from health.gates import DEFAULTS, PROMOTION_STAGES
 from probes.outcomes import Metric
 from tests.dashboard.rollouts.profile_builders import ease_gates, make_ready, make_request
 from tests.factories import make_person
@@ -53,6 +53,25 @@ def test_an_administrator_changes_the_gates_and_sees_the_diff(admin: Client) -> 
     assert gates.by_stage["full"].rates[Metric.SCHEMA_FAILURE] == 0.875
     assert gates.by_stage["full"].live_wanted
     assert gates.by_stage["read_only"] == DEFAULTS.by_stage["read_only"]
+
+
+def test_the_condition_of_an_ordinary_client_can_be_turned_off(admin: Client) -> None:
+    """For one stage, with a diff; the others keep it."""
+    page = admin.get(URL)
+    data = form_data(page)
+    assert data.pop("read_only-ordinary_client")
+
+    saved = admin.post(URL, data, follow=True)
+
+    assert_contains(page, "An ordinary SDK must work")
+    text = re.sub(r"<[^>]+>|\s+", " ", saved.content.decode())
+    assert "Read only · Ordinary SDK: must work → not needed" in re.sub(r"\s+", " ", text)
+    _version, gates = GateVersion.current()
+    assert [gates.by_stage[stage].ordinary_client for stage in PROMOTION_STAGES] == [
+        False,
+        True,
+        True,
+    ]
 
 
 def test_errors_are_beside_their_fields_and_nothing_is_saved(admin: Client) -> None:

@@ -7,13 +7,18 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models.functions import Now
+from django.test import Client
 
 from dashboard.core.errors import Refused
 from dashboard.endpoints.services import endpoints
 from dashboard.models import Endpoint, Incident, ModeSwitch, Profile
 from dashboard.policy.modes_panel import read_modes_panel
+from dashboard.runs.services import request_run
 from dashboard.trust import modes, rollout_requests
+from dashboard.trust.profiles import put_in_force, record_engine_facts
 from health.modes import Mode
+from probes.fingerprint import EngineFacts
 from probes.outcomes import Metric
 from tests.dashboard.policy.builders import effective_modes, move_into_past
 from tests.dashboard.rollouts.builders import (
@@ -22,7 +27,9 @@ from tests.dashboard.rollouts.builders import (
     make_ready_endpoint,
     policy_body,
     read_stage,
+    settle_endpoint,
 )
+from tests.dashboard.runs.builders import start_next_run
 
 pytestmark = pytest.mark.django_db
 
@@ -49,11 +56,117 @@ def test_a_new_key_in_shadow_leaves_what_callers_may_do_as_it_was(bea: User) -> 
 
     after = policy_body(endpoint)
     assert without_candidate(after) == without_candidate(before)
-    assert after["candidate"] == {"epoch": 2, "stage": "shadow"}
+    assert after["candidate"] == {
+        "epoch": 2,
+        "stage": "shadow",
+        "target": {**after["target"], "model": "m-2"},
+        "changed_by": "operator",
+    }
+    assert after["target"]["model"] == "m-1"
     assert after["profile"]["model"] == "m-1"
     assert (endpoint.profile_in_force, new.stage, new.in_force) == (old, "shadow", False)
     incident.refresh_from_db()
     assert incident.state == "open"
+
+
+def test_another_template_is_conservative_at_once() -> None:
+    """Callers already talk to what the vendor changed: nothing waits for a promotion."""
+    endpoint = make_ready_endpoint("full")
+    Profile.objects.filter(endpoint=endpoint).update(chat_template_hash="a" * 64)
+
+    report_engine(endpoint, EngineFacts("b" * 64, {}))
+
+    body = policy_body(endpoint)
+    assert (body["candidate"]["epoch"], body["candidate"]["changed_by"]) == (2, "vendor")
+    assert body["candidate"]["target"] == body["target"]
+    assert body["risk"]["allowed"] == ["read"]
+    assert any("The vendor changed the chat template" in reason for reason in body["reasons"])
+
+
+def test_another_engine_is_conservative_until_a_run_has_measured_it() -> None:
+    """From the moment that it is reported, before the first probe of that run."""
+    endpoint = make_ready_endpoint("full")
+    Profile.objects.filter(endpoint=endpoint).update(facts_seen={"engine": ["b1"]})
+
+    report_engine(endpoint, EngineFacts("", {"engine": "b2"}))
+
+    body = policy_body(endpoint)
+    assert body["risk"]["allowed"] == ["read"]
+    assert any("The vendor changed the engine" in reason for reason in body["reasons"])
+    Profile.objects.filter(endpoint=endpoint).update(verified_at=Now())
+    settle_endpoint(endpoint)
+    assert policy_body(endpoint)["risk"]["allowed"] == ["read", "write", "dangerous"]
+
+
+def report_engine(endpoint: Endpoint, engine: EngineFacts) -> None:
+    """Start a run whose endpoint reports these facts."""
+    request_run(endpoint, by=None)
+    lease = start_next_run()
+    record_engine_facts(lease, engine)
+
+
+def test_the_old_model_name_resumes_its_profile() -> None:
+    """A typo in the model name costs nothing: no third profile, and the measurements are back."""
+    endpoint = make_ready_endpoint("full")
+    old, before = endpoint.profile, policy_body(endpoint)
+    typo = change_key(endpoint, "m-1-typo")
+
+    back = change_key(endpoint, "m-1")
+
+    assert (back.pk, back.epoch, back.stage, back.in_force) == (old.pk, 1, "full", True)
+    assert endpoint.profiles.count() == 2
+    assert policy_body(endpoint) == before
+    typo.refresh_from_db()
+    assert typo.ended_at is not None
+    endpoint.refresh_from_db()
+    assert (endpoint.next_trigger, endpoint.onboarding_left) == ("key_change", 0)
+
+
+def test_the_next_new_key_gets_a_number_of_its_own() -> None:
+    """After a return to an older profile, epochs are still given once."""
+    endpoint = make_ready_endpoint("full")
+    change_key(endpoint, "m-2")
+    change_key(endpoint, "m-1")
+
+    assert change_key(endpoint, "m-3").epoch == 3
+    assert change_key(endpoint, "m-2").epoch == 2
+
+
+def test_a_resumed_profile_does_not_take_force_from_another() -> None:
+    """Trust does not come back by itself: the profile waits in shadow with its measurements."""
+    endpoint = make_ready_endpoint("full")
+    first = endpoint.profile
+    second = change_key(endpoint, "m-2")
+    Profile.objects.filter(pk=second.pk).update(stage="write")
+    put_in_force(second)
+
+    back = change_key(endpoint, "m-1")
+
+    assert (back.pk, back.stage, back.in_force) == (first.pk, "shadow", False)
+    assert back.capabilities == first.capabilities
+    body = policy_body(endpoint)
+    assert (body["profile"]["model"], body["stage"]) == ("m-2", "write")
+
+
+def test_a_rejected_profile_comes_back_rejected() -> None:
+    """Another name and back does not undo a rejection."""
+    endpoint = make_ready_endpoint("rejected")
+    change_key(endpoint, "m-2")
+
+    back = change_key(endpoint, "m-1")
+
+    assert (back.epoch, back.stage, back.in_force) == (1, "rejected", True)
+
+
+def test_the_page_of_a_resumed_profile_shows_it(signed_in: Client) -> None:
+    """The current profile is the one on the page, not the one with the highest number."""
+    endpoint = make_ready_endpoint("full")
+    change_key(endpoint, "m-2")
+    change_key(endpoint, "m-1")
+
+    page = signed_in.get(f"/endpoints/{endpoint.slug}/")
+
+    assert page.context["profile"].epoch == 1
 
 
 def test_a_new_key_is_in_force_at_once_where_callers_had_no_tools(bea: User) -> None:
@@ -156,7 +269,8 @@ def test_a_third_key_replaces_the_candidate(ann: User) -> None:
 
     request.refresh_from_db()
     assert (request.state, endpoint.profile_in_force) == ("voided", old)
-    assert policy_body(endpoint)["candidate"] == {"epoch": 3, "stage": "shadow"}
+    candidate = policy_body(endpoint)["candidate"]
+    assert (candidate["epoch"], candidate["target"]["model"]) == (3, "m-3")
     assert policy_body(endpoint)["modes"]["automatic"] == []
     assert Incident.objects.get().state == "superseded"
     with pytest.raises(Refused, match="key has changed"):

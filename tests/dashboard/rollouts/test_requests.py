@@ -96,6 +96,8 @@ def test_a_refusal_names_the_missing_condition(endpoint: Endpoint, ann: User) ->
         "rate.parse_success",
         "rate.schema_failure",
         "rate.closure_error",
+        "rate.result_use",
+        "rate.value_fidelity",
     ]
     with pytest.raises(Refused, match="Parse success: 30 of 60 trials went well"):
         rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")

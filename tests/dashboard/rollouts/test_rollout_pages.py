@@ -13,6 +13,7 @@ from dashboard.models import Endpoint, Profile, RolloutRequest
 from dashboard.models.people import Role, Team
 from dashboard.trust import modes, rollout_requests
 from dashboard.trust.gate_facts import read_gate_results
+from dashboard.trust.settle import settle
 from health.modes import Mode
 from tests.dashboard.incidents.builders import freeze_baseline
 from tests.dashboard.rollouts.profile_builders import (
@@ -129,7 +130,7 @@ def test_the_page_shows_everything_a_decision_needs(pending: RolloutRequest, bob
     assert_contains(page, "All conditions are met: it may be asked for.")
     assert_contains(page, f"/runs/{pending.evidence['runs'][-1]}/")
     assert_contains(page, bytes(pending.digest).hex()[:16])
-    assert_contains(page, "tool-probe-v1")
+    assert_contains(page, "tool-probe-v2")
     assert_contains(page, 'value="approve"')
 
 
@@ -262,8 +263,22 @@ def test_a_candidate_is_shown_beside_the_profile_in_force(
     assert_contains(page, "Profile 2 waits beside it, at Shadow")
     assert_contains(page, "b" * 12)
     assert_contains(decision, "May profile 2 of steady go from Shadow to Read only?")
-    assert_contains(decision, "Approving takes something away.")
+    assert_contains(decision, "Approving lowers the stage, from ")
     assert_contains(decision, "Profile 1")
+
+
+def test_a_candidate_of_the_operator_warns_of_lost_tools(
+    signed_in: Client, ready: Endpoint, person: User, bob: User
+) -> None:
+    """The old target keeps its tools until the promotion, which then takes some away."""
+    candidate = swap_template(ready)
+    Profile.objects.filter(pk=candidate.pk).update(model="another")
+    settle(ready)
+    request = make_request(ready, person)
+
+    decision = sign_in(bob).get(request.get_absolute_url())
+
+    assert_contains(decision, "Approving takes something away.")
 
 
 def test_the_fleet_lists_decisions_for_approvers(

@@ -173,6 +173,29 @@ def test_later_runs_with_the_same_result_keep_the_request(
     assert (request.state, request.evidence["runs"]) == ("approved", runs)
 
 
+@pytest.mark.parametrize(
+    ("code", "breaks"), [("empty_id", []), ("index_reused", ["openai-python"])]
+)
+def test_only_a_deviation_that_breaks_clients_voids_a_request(
+    endpoint: Endpoint, ann: User, bea: User, code: str, breaks: list[str]
+) -> None:
+    """A harmless one may come and go, and be seen in more or fewer attempts."""
+    request = rollout_requests.request_promotion(endpoint.profile, by=ann, reason="why")
+    seen = {"code": code, "where": "streamed", "attempts": 3, "breaks": breaks}
+    profile = endpoint.profile
+    profile.capabilities["deviations"] = {"value": [seen], "trials": 9}
+    profile.save()
+
+    try:
+        rollout_requests.approve(request, by=bea, reason="yes")
+    except Refused:
+        request.refresh_from_db()
+
+    assert request.state == ("voided" if breaks else "approved")
+    changed = [each[0] for each in request.changed or ()]
+    assert changed == (["capabilities.deviations"] if breaks else [])
+
+
 def test_a_baseline_reset_restarts_the_rates(endpoint: Endpoint) -> None:
     """Runs before an accepted degradation no longer count for its metric."""
     for _ in range(3):

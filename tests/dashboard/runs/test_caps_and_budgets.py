@@ -172,7 +172,7 @@ def test_a_run_over_the_daily_budget_does_not_start(endpoint: Endpoint) -> None:
 def test_budgets_hold_over_the_runs_of_a_day(endpoint: Endpoint, kind: str) -> None:
     """Runs start until the next one might not fit; the limit is never exceeded."""
     complete_run(build_attempt(1, usage=Usage(1000, 1000)))
-    limit = {"daily_requests": 60, "daily_tokens": 200_000}[kind]
+    limit = {"daily_requests": 60, "daily_tokens": 300_000}[kind]
     Endpoint.objects.update(**{kind: limit})
 
     states = []

@@ -39,7 +39,7 @@ def test_the_page_lists_every_attempt(signed_in: Client) -> None:
     assert_contains(page, "The tag is gamma.")
     assert_contains(page, "wrong_value")
     assert_contains(page, "1 of 2 passed")
-    assert_contains(page, "Asked in plain words for one tool call, does the model make it?")
+    assert_contains(page, "Single call: does the model make the requested tool call?")
     assert_contains(page, f'hx-get="/runs/{run.pk}/attempts/format/2/"')
 
 
@@ -70,6 +70,20 @@ def test_every_exchange_of_an_attempt_is_shown_in_order(signed_in: Client) -> No
     assert text.index(">asked<") < text.index(">with the result<")
     assert_contains(page, "Timed out.")
     assert_contains(page, "No reply arrived.")
+
+
+def test_retried_answers_are_shown_with_the_run_and_with_the_request(signed_in: Client) -> None:
+    """A rate limit that only cost time leaves a trace on both pages."""
+    run = make_finished_run(make_endpoint(), retried={"429": 28})
+    retried = [{"status": 429, "headers": {"retry-after": "2"}, "total_ms": 3}] * 2
+    exchange = {**EXCHANGE, "retried": retried}
+    make_attempt(run, evidence={"exchanges": [exchange], "findings": []})
+
+    page = signed_in.get(f"/runs/{run.pk}/progress/")
+    attempt = signed_in.get(f"/runs/{run.pk}/attempts/format/1/")
+
+    assert "28 answers of 429 retried" in " ".join(page.content.decode().split())
+    assert_contains(attempt, "Sent again after answers of 429, 429.")
 
 
 def test_hostile_findings_are_inert_on_every_page(signed_in: Client) -> None:

@@ -99,6 +99,18 @@ def test_finishing_writes_all_results_once(endpoint: Endpoint, lease: runs.Lease
     assert endpoint.ttl * 0.9 <= wait <= endpoint.ttl * 1.1
 
 
+def test_retried_answers_are_counted_per_run(endpoint: Endpoint, lease: runs.Lease) -> None:
+    """An endpoint that slowed a run down can be told from one that did not."""
+    attempts.record_attempt(lease, build_attempt(1, retried={"429": 20}))
+    attempts.record_attempt(lease, build_attempt(2, retried={"429": 8, "503": 1}))
+    attempts.record_attempt(lease, build_attempt(3))
+
+    finish.finish_run(lease)
+
+    assert Run.objects.get().retried == {"429": 28, "503": 1}
+    assert [row.retried for row in Attempt.objects.order_by("trial")][2] == {}
+
+
 def test_a_run_cannot_be_finished_twice(lease: runs.Lease) -> None:
     """The second finish raises LeaseLost and writes nothing."""
     attempts.record_attempt(lease, build_attempt())

@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.db.models.functions import Now
 
+from dashboard.core.errors import Refused
 from dashboard.endpoints.services import endpoints
 from dashboard.models import (
     Endpoint,
@@ -18,6 +19,7 @@ from dashboard.models import (
     WatchEvent,
 )
 from dashboard.trust import detection
+from dashboard.trust.text import figure_sentences
 from probes.outcomes import Metric
 from tests.dashboard.trust.builders import (
     CLOSURE,
@@ -121,7 +123,7 @@ def test_the_incident_and_its_modes_store_their_figures(settled: Past) -> None:
 
     incident = the_incident(settled.endpoint.profile)
     switch = incident.switches.first()
-    assert detection.incident_headline(incident) == "Parse success fell from 100% to 34%"
+    assert detection.incident_headline(incident) == "Parse success fell from 100% to 0%"
     assert incident.figures["log_m"] >= incident.figures["log_a"]
     assert switch
     assert switch.figures["run"] == incident.opened_by
@@ -130,6 +132,44 @@ def test_the_incident_and_its_modes_store_their_figures(settled: Past) -> None:
     notice = Notice.objects.get()
     assert notice.body["title"].startswith("one: Parse success fell")
     assert set(notice.body["modes"]) == WORST
+
+
+def test_a_headline_says_what_was_measured_since_the_change(endpoint: Endpoint) -> None:
+    """A good full run before the change counts neither in the headline nor in the severity."""
+    past = Past(endpoint)
+    past.runs(20, {PARSE: (11, 0)})
+    for trials in ((46, 0), (0, 11), (0, 46)):
+        past.run({PARSE: trials})
+
+    incident = the_incident(endpoint.profile)
+    headline = "Parse success fell from 100% to 0%"
+    sentences = figure_sentences(PARSE, incident.figures)
+    assert (detection.incident_headline(incident), incident.severity) == (headline, 3)
+    assert Notice.objects.get().body["title"] == f"one: {headline}"
+    assert sentences[1] == (
+        "57 of 57 trials of the last 2 runs went badly. Parse success: 0% on average per run."
+    )
+    assert is_replayed(endpoint.profile)
+
+
+def test_a_headline_follows_an_incident_that_becomes_more_severe(settled: Past) -> None:
+    """The notice of a collapse does not repeat the mild figure that it began with."""
+    settled.runs(7, NINE)
+    incident = the_incident(settled.endpoint.profile)
+    assert detection.incident_headline(incident) == "Parse success fell from 100% to 90%"
+
+    settled.runs(3, NONE)
+
+    incident.refresh_from_db()
+    headlines = [
+        "Parse success fell from 100% to 60%; it is now of severity 2",
+        "Parse success fell from 100% to 30%; it is now of severity 3",
+    ]
+    escalated = Notice.objects.filter(kind="incident.escalated").order_by("id")
+    assert [notice.body["title"].removeprefix("one: ") for notice in escalated] == headlines
+    assert detection.incident_headline(incident) == "Parse success fell from 100% to 30%"
+    assert incident.figures["trials"] == 10
+    assert incident.figures["rate"] == pytest.approx(0.9)
 
 
 def test_an_outage_opens_nothing_and_switches_nothing(past: Past) -> None:
@@ -280,11 +320,64 @@ def test_a_release_makes_the_endpoint_due_at_once(past: Past) -> None:
     assert is_replayed(incident.profile)
 
 
+def test_an_incident_that_fails_again_awaits_release_no_longer(settled: Past) -> None:
+    """The row, the timeline and a notice say so, and it awaits release again once it recovers."""
+    profile = settled.endpoint.profile
+    settled.runs(2, NONE)
+    settled.runs(20, TEN, after=SOON)
+    offered = the_incident(profile).release_wanted
+
+    settled.runs(3, NONE, after=SOON)
+    withdrawn = the_incident(profile).release_wanted
+    settled.runs(12, TEN, after=SOON)
+
+    assert (offered, withdrawn, the_incident(profile).release_wanted) == (True, False, True)
+    assert event_kinds(profile)[-3:] == ["release_wanted", "release_withdrawn", "release_wanted"]
+    notices = Notice.objects.filter(kind="decision.wanted").order_by("id")
+    headline = "one: Parse success fell from 100% to 0%;"
+    assert [notice.body["title"] for notice in notices] == [
+        f"{headline} it has recovered and awaits release",
+        f"{headline} later runs were bad, so it no longer awaits release",
+        f"{headline} it has recovered and awaits release",
+    ]
+    assert [notice.body["release_wanted"] for notice in notices] == [True, False, True]
+    assert active_modes(profile) == WORST
+    assert is_replayed(profile)
+
+
+def test_a_release_that_came_too_late_releases_nothing(settled: Past) -> None:
+    """An approver who still sees the offer on an old page is refused."""
+    settled.runs(2, NONE)
+    settled.runs(20, TEN, after=SOON)
+    settled.run(NONE, after=SOON)
+    incident = the_incident(settled.endpoint.profile)
+
+    with pytest.raises(Refused, match="no longer recovered"):
+        detection.release_incident(incident, by=None, note="It is mended.", is_offered=True)
+
+    assert "released" not in event_kinds(incident.profile)
+
+
+def test_a_release_is_void_once_the_endpoint_fails_again(settled: Past) -> None:
+    """Tools stay off, and the release has to be given anew."""
+    profile = settled.endpoint.profile
+    settled.runs(2, NONE)
+    settled.runs(20, TEN, after=SOON)
+    detection.release_incident(the_incident(profile), by=None, note="It is mended.")
+
+    settled.run(NONE, after=SOON)
+    settled.runs(20, TEN, after=SOON)
+
+    assert the_incident(profile).release_wanted
+    assert active_modes(profile) == WORST
+    assert is_replayed(profile)
+
+
 def test_an_incident_of_a_relapse_is_another_one(settled: Past) -> None:
     """Each has its own start and end, and the second has a longer minimum duration."""
-    settled.runs(7, NINE)
+    settled.runs(8, NINE)
     settled.runs(17, TEN, after=SOON)
-    settled.runs(7, NINE)
+    settled.runs(8, NINE)
 
     states = list(Incident.objects.order_by("id").values_list("state", flat=True))
     alarm = Watch.objects.state_of(settled.endpoint.profile).gauge(PARSE).alarm

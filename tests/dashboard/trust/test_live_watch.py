@@ -11,7 +11,9 @@ from dashboard.core import partitions
 from dashboard.models import Endpoint, Incident, Profile, Rollup5m, WatchEvent
 from dashboard.models import Watch as WatchRow
 from dashboard.models.watch import Lane
-from dashboard.trust import live_watch
+from dashboard.trust import detection, live_watch
+from dashboard.trust.gate_facts import read_gate_results
+from dashboard.trust.text import figure_sentences
 from health.detector import LIVE, Baseline
 from health.metric_state import Alarm, MetricState
 from health.observation_bits import PLACES
@@ -69,6 +71,69 @@ def test_with_an_alarm_of_the_probes_live_severity_counts_in_full(profile: Profi
         profile=profile, state=Watch("v", 1, 1, {PARSE: in_alarm}).as_json(), lane=Lane.PROBE
     )
     store_traffic(profile, [(100, 90)] * 4)
+
+    live_watch.follow_live()
+
+    assert Incident.objects.get(lane=Lane.LIVE).severity == 3
+
+
+def test_traffic_that_was_bad_from_the_start_opens_an_incident(profile: Profile) -> None:
+    """Failures since the first bucket are no baseline: the absolute limit holds."""
+    Endpoint.objects.update(next_due_at=datetime.now(UTC) + timedelta(hours=5))
+    store_traffic(profile, [(103, 100)] * 60)
+
+    live_watch.follow_live()
+
+    incident = Incident.objects.get()
+    headline = "Parse success: 3% in live traffic, below the limit of 80%"
+    assert detection.incident_headline(incident) == headline
+    assert (incident.lane, incident.severity) == (Lane.LIVE, 1)
+    assert incident.switches.exists()
+    assert "Compared with 80.0%, the absolute limit: no baseline is as good." in figure_sentences(
+        PARSE, incident.figures
+    )
+    assert Endpoint.objects.get().next_trigger == "confirm"
+    assert not read_gate_results([profile]).is_ready(profile)
+    assert read_gate_results([profile]).facts[profile.pk].incidents == [incident.pk]
+    learned = WatchRow.objects.state_of(profile, Lane.LIVE).gauge(PARSE).baseline
+    assert learned.trials <= 103
+
+
+def test_a_baseline_of_failures_does_not_hide_them(profile: Profile) -> None:
+    """Traffic whose failures became the baseline before is compared with the limit from now on."""
+    store_live_baseline(profile, Baseline(183, 6203, 600))
+    store_traffic(profile, [(103, 100)] * 4)
+
+    live_watch.follow_live()
+
+    assert Incident.objects.get().figures["limit"] == 0.8
+
+
+def test_traffic_above_the_limit_learns_a_baseline_below_perfection(profile: Profile) -> None:
+    """A rate that is acceptable and not good opens nothing."""
+    store_traffic(profile, [(100, 12)] * 60)
+
+    live_watch.follow_live()
+
+    assert not Incident.objects.exists()
+    assert WatchRow.objects.state_of(profile, Lane.LIVE).gauge(PARSE).baseline.trials == 6000
+
+
+def test_an_incident_of_the_limit_recovers_with_the_traffic(profile: Profile) -> None:
+    """Nothing has to be reset by hand."""
+    store_traffic(profile, [(100, 97)] * 10 + [(100, 5)] * 330)
+
+    live_watch.follow_live()
+
+    assert Incident.objects.get().state == Incident.State.RECOVERED
+
+
+def test_where_probes_never_met_the_gate_live_severity_counts_in_full(profile: Profile) -> None:
+    """Both lanes agree that the endpoint cannot do it."""
+    poor = MetricState(baseline=Baseline(2, 60, 6))
+    state = Watch("v", 1, 1, {PARSE: poor}).as_json()
+    WatchRow.objects.create(profile=profile, state=state, lane=Lane.PROBE)
+    store_traffic(profile, [(103, 100)] * 4)
 
     live_watch.follow_live()
 

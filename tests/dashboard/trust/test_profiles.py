@@ -74,6 +74,17 @@ def test_another_template_opens_a_new_profile_and_supersedes_the_run(endpoint: E
     assert (waiting.trigger, waiting.suite, waiting.key_epoch) == ("key_change", "full", 2)
 
 
+def test_a_template_that_comes_back_resumes_its_profile(endpoint: Endpoint) -> None:
+    """A host that serves two templates in turn has two profiles, not one per change."""
+    finish_run(begin_run())
+    for template in ("b", "a", "b"):
+        begin_run(EngineFacts(template * 64, REPORTED.facts))
+        Endpoint.objects.update(fruitless=0)
+
+    assert endpoint.profiles.count() == 2
+    assert (endpoint.profile.epoch, endpoint.profile.chat_template_hash) == (2, "b" * 64)
+
+
 def test_a_template_that_is_no_longer_reported_is_no_change(endpoint: Endpoint) -> None:
     """An engine that omits its template for a while keeps its profile."""
     finish_run(begin_run())
@@ -164,7 +175,7 @@ def test_a_finished_run_stores_capabilities_with_their_evidence(endpoint: Endpoi
     field = profile.capabilities["tool_call_format"]
     assert (field["value"], field["trials"], field["run"]) == ("openai", 4, run.pk)
     assert field["evidence"][0] == "format/1"
-    assert (profile.probe_version, profile.verified_at) == ("tool-probe-v1", run.finished_at)
+    assert (profile.probe_version, profile.verified_at) == ("tool-probe-v2", run.finished_at)
 
 
 def test_a_light_run_keeps_capabilities_that_only_a_full_run_measures(endpoint: Endpoint) -> None:

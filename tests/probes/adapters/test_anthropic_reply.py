@@ -50,9 +50,47 @@ def test_an_answer_is_read_in_block_order() -> None:
         "msg_1",
         "m",
     )
-    assert reply.usage == Usage(9, 7, 2, 3)
+    assert reply.usage == Usage(12, 7, 2, 3)
     assert reply.deviations == ()
     assert ADAPTER.write_reply(reply) == body
+
+
+def test_cached_tokens_are_tokens_of_the_prompt() -> None:
+    """The format counts what a cache held or took apart; input_tokens is the whole prompt."""
+    usage = {
+        "input_tokens": 1,
+        "output_tokens": 7,
+        "cache_read_input_tokens": 120,
+        "cache_creation_input_tokens": 30,
+    }
+    body = message({"type": "text", "text": "hi"}, stop="end_turn", usage=usage)
+
+    reply = ADAPTER.read_reply(body)
+
+    assert reply.usage == Usage(151, 7, None, 120)
+    assert ADAPTER.write_reply(reply)["usage"] == usage
+
+
+@pytest.mark.parametrize("field", ["cache_read_input_tokens", "cache_creation_input_tokens"])
+@pytest.mark.parametrize("value", [None, "many", -1, True])
+def test_cached_tokens_that_are_no_count_count_nothing(field: str, value: Any) -> None:
+    """Some servers send null; the prompt is then what was not cached."""
+    usage = {"input_tokens": 9, "output_tokens": 7, field: value}
+
+    reply = ADAPTER.read_reply(message({"type": "text", "text": "hi"}, usage=usage))
+
+    assert reply.usage.input_tokens == 9
+
+
+def test_a_prompt_of_another_format_is_written_without_what_was_cached() -> None:
+    """Clients of this format add the counts, so their sum is the prompt."""
+    reply = Reply((Text("hi"),), Stop.END, Usage(100, 7, None, 80))
+
+    assert ADAPTER.write_reply(reply)["usage"] == {
+        "input_tokens": 20,
+        "output_tokens": 7,
+        "cache_read_input_tokens": 80,
+    }
 
 
 def test_the_last_call_of_an_answer_at_the_token_limit_is_not_a_call() -> None:

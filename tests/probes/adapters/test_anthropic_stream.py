@@ -28,6 +28,7 @@ from probes.messages import (
     Stop,
     Text,
     ToolCall,
+    Usage,
 )
 from probes.streams.assembler import reply_events
 from tests.probes.adapters.anthropic_bodies import USE, message, messages
@@ -126,6 +127,19 @@ def test_a_stream_is_read_like_the_whole_answer_however_it_is_cut(size: int | No
     reply = read_stream(ADAPTER, SAMPLE, size)
 
     assert reply == whole
+
+
+def test_cached_tokens_of_a_stream_are_tokens_of_the_prompt() -> None:
+    """The first event counts the prompt, as llama.cpp sends it: nearly all of it was cached."""
+    usage = {"input_tokens": 1, "output_tokens": 0, "cache_read_input_tokens": 120}
+    opening = {"type": "message_start", "message": message(usage=usage, stop=None)}
+
+    reply = read_stream(ADAPTER, sse(opening, end("end_turn"), STOP), None)
+    written = b"".join(write_event_stream(ADAPTER, reply_events(reply)))
+    again = read_stream(ADAPTER, written, None)
+
+    assert reply.usage == Usage(121, 7, None, 120)
+    assert again.usage == reply.usage
 
 
 def test_events_come_as_the_parts_grow() -> None:

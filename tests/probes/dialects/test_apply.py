@@ -14,7 +14,7 @@ from probes.dialects.deepseek import DEEPSEEK, DEEPSEEK_ANTHROPIC
 from probes.dialects.gemini import GEMINI
 from probes.dialects.glm import GLM
 from probes.dialects.kimi import KIMI, KIMI_K3
-from probes.dialects.minimax import MINIMAX
+from probes.dialects.minimax import MINIMAX, MINIMAX_ANTHROPIC
 from probes.dialects.mistral import MISTRAL
 from probes.dialects.ollama import OLLAMA
 from probes.dialects.openai import OPENAI, OPENAI_REASONING
@@ -129,13 +129,32 @@ def test_the_clients_own_fields_say_whether_the_model_thinks() -> None:
 def test_thinking_is_switched_where_it_can_be() -> None:
     """If it cannot be switched, that is reported."""
     off = apply_dialect(question(tool_choice=REQUIRED), DEEPSEEK, thinking=False)
-    stuck = apply_dialect(question(), MINIMAX, thinking=False)
-    on = apply_dialect(question(), MINIMAX, thinking=True)
+    stuck = apply_dialect(question(), KIMI_K3, thinking=False)
+    on = apply_dialect(question(), QWEN, thinking=True)
 
     assert off.call.options == {"thinking": {"type": "disabled"}}
     assert off.call.tool_choice == REQUIRED
     assert [change.kind for change in stuck.changes] == [ChangeKind.THINKING_UNAVAILABLE]
-    assert on.call.options == {"reasoning_split": True}
+    assert on.call.options == {"enable_thinking": True}
+
+
+@pytest.mark.parametrize("tools", [True, False])
+@pytest.mark.parametrize("stream", [True, False])
+def test_minimax_is_asked_to_split_its_reasoning_off(tools: bool, stream: bool) -> None:
+    """Otherwise the thoughts stand in the content, between tags."""
+    call = question(stream=stream) if tools else question(stream=stream, tools=())
+    applied = apply_dialect(call, MINIMAX)
+
+    assert applied.call.options == {"reasoning_split": True}
+    assert [change.kind for change in applied.changes] == [ChangeKind.OPTION_ADDED]
+    assert apply_dialect(call, MINIMAX_ANTHROPIC).call.options == {}
+
+
+def test_an_operator_can_keep_the_reasoning_in_the_content() -> None:
+    """The operator's own options win over the fields of a dialect."""
+    applied = apply_dialect(question(options={"reasoning_split": False}), MINIMAX)
+
+    assert (applied.call.options, applied.changes) == ({"reasoning_split": False}, ())
 
 
 @pytest.mark.parametrize("schema", [None, {}])
@@ -146,7 +165,7 @@ def test_z39_a_tool_without_parameters_is_sent_with_an_empty_schema(
     applied = apply_dialect(question(tools=(ToolSpec("f", "", schema),)), MINIMAX)
 
     assert applied.call.tools[0].schema == {"type": "object", "properties": {}}
-    assert [change.kind for change in applied.changes] == [ChangeKind.SCHEMA_FILLED]
+    assert ChangeKind.SCHEMA_FILLED in [change.kind for change in applied.changes]
     assert (
         apply_dialect(question(tools=(ToolSpec("f", "", None),)), GEMINI).call.tools[0].schema
         is None
@@ -160,7 +179,7 @@ def test_z38_a_call_without_argument_text_is_sent_with_an_empty_object() -> None
     applied = apply_dialect(question(ASK, answer(empty_call), tool(result())), MINIMAX)
 
     assert applied.call.turns[1].calls[0].raw == "{}"
-    assert [change.kind for change in applied.changes] == [ChangeKind.ARGUMENTS_FILLED]
+    assert ChangeKind.ARGUMENTS_FILLED in [change.kind for change in applied.changes]
 
 
 def test_z56_the_developer_role_becomes_system() -> None:

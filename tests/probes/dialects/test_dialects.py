@@ -1,22 +1,31 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from probes.adapters import FORMATS, adapter_for
 from probes.dialects import (
+    BY_FORMAT,
     DIALECTS,
     NAMED,
     Dialect,
     ReplayRule,
     StrictSupport,
     ThinkingSwitch,
+    at_base_url,
     dialect_named,
+    dialects_of,
     override_dialect,
 )
+from probes.dialects.apply import apply_dialect
 from probes.dialects.deepseek import DEEPSEEK, DEEPSEEK_V32
+from probes.dialects.openai import OPENAI
 from probes.errors import TargetError
-from probes.messages import ReasoningKind
+from probes.messages import ModelCall, ReasoningKind, ToolSpec
 from probes.resolve.call_ids import RULES
-from probes.target import Provider
+from probes.target import Provider, Target
+from tests.simulators.plugin import ROOT
 
 
 def test_every_provider_has_a_dialect() -> None:
@@ -34,6 +43,61 @@ def test_a_dialect_refers_to_what_exists(dialect: Dialect) -> None:
     assert dialect.reasoning_field is not None or not dialect.block_to_field
     assert ReasoningKind.FIELD in dialect.carries or not dialect.block_to_field
     assert any("PROTOCOLS §" in note for note in dialect.notes)
+
+
+def test_every_dialect_belongs_to_one_wire_format() -> None:
+    """A provider can have exactly the dialects of its own format, its own among them."""
+    assert set(BY_FORMAT) == set(FORMATS)
+    assert sum(map(len, BY_FORMAT.values())) == len(NAMED)
+    for provider in Provider:
+        assert dialects_of(provider) == BY_FORMAT[adapter_for(provider).format]
+        assert DIALECTS[provider] in dialects_of(provider)
+
+
+@pytest.mark.parametrize("provider", Provider)
+@pytest.mark.parametrize("name", ["", *NAMED])
+def test_a_target_has_a_dialect_that_fits_its_provider(provider: Provider, name: str) -> None:
+    """A dialect of another wire format would send what the adapter cannot write."""
+    fits = not name or name in {dialect.name for dialect in dialects_of(provider)}
+    if fits:
+        target = Target(provider, "https://e.test/v1", "m", dialect=name)
+        assert target.resolve_dialect().name == (name or str(provider))
+    else:
+        with pytest.raises(TargetError, match=f"{name!r} does not fit the provider"):
+            Target(provider, "https://e.test/v1", "m", dialect=name)
+
+
+@pytest.mark.parametrize(
+    ("path", "strict"),
+    [
+        ("", None),
+        ("/v1", None),
+        ("/beta", True),
+        ("/beta/", True),
+        ("/relay/beta", True),
+        ("/betas", None),
+        ("/alphabeta", None),
+        ("/beta/v1", None),
+    ],
+)
+def test_deepseek_takes_strict_tools_at_its_beta_address_only(
+    path: str, strict: bool | None
+) -> None:
+    """Elsewhere the flag is refused, so it is left out."""
+    target = Target(Provider.DEEPSEEK, f"https://api.deepseek.com{path}", "m")
+    call = ModelCall("m", (), tools=(ToolSpec("f", "", {"type": "object"}, strict=True),))
+
+    (tool,) = apply_dialect(call, target.resolve_dialect()).call.tools
+
+    assert tool.strict is strict
+
+
+def test_an_address_changes_nothing_but_strict_tools() -> None:
+    """The path of a base URL says nothing about other vendors."""
+    assert at_base_url(OPENAI, "https://e.test/beta") is OPENAI
+    assert at_base_url(DEEPSEEK, "https://e.test/beta") == replace(
+        DEEPSEEK, strict=StrictSupport.TOOL
+    )
 
 
 def test_a_name_that_no_dialect_has_is_refused() -> None:
@@ -121,3 +185,11 @@ def test_a_value_that_a_field_cannot_have_is_refused(measured: dict[str, object]
     """The error names the field."""
     with pytest.raises(TargetError, match=next(iter(measured))):
         override_dialect(DEEPSEEK, measured)
+
+
+def test_every_dialect_is_documented() -> None:
+    """An operator chooses from this table."""
+    page = (ROOT / "docs" / "protocol.md").read_text(encoding="utf-8")
+    table = page.partition("## Dialects")[2].partition("## Add a dialect")[0]
+
+    assert [name for name in NAMED if f"`{name}`" not in table] == []

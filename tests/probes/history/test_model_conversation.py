@@ -11,9 +11,9 @@ from probes.dialects.anthropic import ANTHROPIC, ANTHROPIC_BOUND
 from probes.dialects.deepseek import DEEPSEEK, DEEPSEEK_V32
 from probes.dialects.gemini import GEMINI
 from probes.dialects.kimi import KIMI, KIMI_K3
-from probes.dialects.minimax import MINIMAX
 from probes.dialects.mistral import MISTRAL
 from probes.dialects.openai import OPENAI_RESPONSES
+from probes.dialects.plain import PLAIN
 from probes.errors import HistoryError, WireError
 from probes.findings import FindingKind
 from probes.history.call_closure import check_closure
@@ -85,7 +85,7 @@ def test_an_open_conversation_is_not_sent() -> None:
     conversation.add_reply(reply(call()))
 
     with pytest.raises(HistoryError, match="'a' of 'f' has no result") as caught:
-        conversation.to_call(QUESTION, SendOptions(MINIMAX))
+        conversation.to_call(QUESTION, SendOptions(PLAIN))
 
     assert [(one.kind, one.path) for one in caught.value.findings] == [
         (FindingKind.CLOSURE_MISSING, "$.turns[1].parts[0]")
@@ -100,7 +100,7 @@ def test_z37_a_conversation_whose_pairs_are_broken_is_not_sent() -> None:
     conversation.add_results([result("call_2")])
 
     with pytest.raises(HistoryError) as caught:
-        conversation.to_call(QUESTION, SendOptions(MINIMAX))
+        conversation.to_call(QUESTION, SendOptions(PLAIN))
 
     assert [one.kind for one in caught.value.findings] == [
         FindingKind.CLOSURE_MISSING,
@@ -125,7 +125,7 @@ def test_an_open_conversation_is_closed_where_that_is_asked_for() -> None:
     conversation.add_user("Do it.")
     conversation.add_reply(reply(call()))
 
-    prepared = conversation.to_call(QUESTION, SendOptions(MINIMAX, repair=True))
+    prepared = conversation.to_call(QUESTION, SendOptions(PLAIN, repair=True))
 
     assert check_closure(prepared.call.turns) == []
     assert [change.kind for change in prepared.changes] == [ChangeKind.RESULT_SYNTHESISED]
@@ -138,7 +138,7 @@ def test_a_question_carries_everything_but_the_turns_from_the_caller() -> None:
     """It equals the caller's question if nothing has to change."""
     conversation = conversation_with(thought(), call())
 
-    prepared = conversation.to_call(QUESTION, SendOptions(MINIMAX))
+    prepared = conversation.to_call(QUESTION, SendOptions(PLAIN))
 
     assert prepared.call == ModelCall("m", tuple(conversation.turns), (TOOL,))
     assert prepared.changes == ()
@@ -334,9 +334,7 @@ def test_z69_a_conversation_whose_tools_were_changed_loses_the_blocks_too() -> N
 
 def test_a_budget_that_cannot_be_kept_is_reported() -> None:
     """The question can still be sent."""
-    prepared = conversation_with(call()).to_call(
-        QUESTION, SendOptions(MINIMAX, budget=TrimBudget(1))
-    )
+    prepared = conversation_with(call()).to_call(QUESTION, SendOptions(PLAIN, budget=TrimBudget(1)))
 
     assert [change.kind for change in prepared.changes] == [ChangeKind.OVER_BUDGET]
     assert len(prepared.call.turns) == 3

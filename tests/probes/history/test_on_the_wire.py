@@ -72,8 +72,8 @@ CHAT_VENDORS: list[tuple[Vendor, Sequence[str], Sequence[Mapping[str, JSON]], di
     # On every assistant message, "" included; no tool_choice while it thinks.
     (DEEPSEEK, DEEPSEEK_IDS, ALL, {}),
     (DEEPSEEK_V32, DEEPSEEK_IDS, CURRENT, {}),
-    # The array as received, on every message.
-    (MINIMAX, MINIMAX_IDS, MINIMAX_THOUGHTS, FORCED),
+    # The array as received, on every message, and asked for again.
+    (MINIMAX, MINIMAX_IDS, MINIMAX_THOUGHTS, {**FORCED, "reasoning_split": True}),
     # Anything but auto is refused.
     (GLM, QWEN_IDS, CURRENT, {}),
     (GLM_PRESERVED, QWEN_IDS, ALL, {}),

@@ -64,9 +64,6 @@ def test_z25_call_that_is_drafted_and_then_made_is_one_call() -> None:
         f"Write {WHOLE} to call f.",
         f"Write so:\n```\n{WHOLE}\n```\nand f is called.",
         '`<｜DSML｜invoke name="f"></｜DSML｜invoke>` calls f.',
-        f"I write {WHOLE}",
-        f"So:\n```\n{WHOLE}",
-        'So: `[TOOL_CALLS]f{"a": "1"}',
     ],
 )
 def test_z26_prose_about_a_tag_is_prose(text: str, tools: tuple[()]) -> None:

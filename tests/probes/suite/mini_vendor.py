@@ -150,24 +150,44 @@ def think(request: dict[str, Any]) -> tuple[str, list[Call]]:
     prompt, since = messages[last]["content"], messages[last + 1 :]
     tools = {tool["function"]["name"]: tool["function"] for tool in request.get("tools", ())}
     choice = request.get("tool_choice", "auto")
+    rules = "\n".join(m["content"] for m in messages if m["role"] == "system")
+    if "You can call tools" in rules:
+        return _prompted(prompt, rules), []
+    if ending := re.search(r'End every reply with the word "(.*?)"', rules):
+        return f"Gladly. {ending[1]}", []
     if since:
-        return _after_results(since)
+        return _after_results(prompt, since)
     if choice == "none" or "Do not call any tool" in prompt:
         quoted = re.search(r'"(.*)"', prompt)
         return quoted.group(1) if quoted else "I would rather not.", []
     named = choice["function"]["name"] if isinstance(choice, dict) else None
     calls = [call for call in _read(prompt, tools) if named in (None, call[0])]
+    calls = calls[:1] if "Wait for each result" in prompt else calls
     if not calls and (named or choice == "required"):
         calls = [_made_up(tools[named or next(iter(tools))])]
     return "Hello.", calls if request.get("parallel_tool_calls", True) else calls[:1]
 
 
-def _after_results(since: list[dict[str, Any]]) -> tuple[str, list[Call]]:
-    """The results in words; an error that requires a prefix is followed."""
+def _prompted(prompt: str, rules: str) -> str:
+    """The call as the rules say, or the result that the message holds."""
+    if "nonce" in prompt and "Call the tool" not in prompt:
+        return f"This is what I got: {prompt}"
+    described = [json.loads(line) for line in rules.splitlines() if line.startswith('{"name": "p')]
+    name, arguments = _read(prompt, {tool["name"]: tool for tool in described})[0]
+    call = json.dumps({"name": name, "arguments": arguments})
+    return f"<tool_call>{call}</tool_call>" if "<tool_call>" in rules else call
+
+
+def _after_results(prompt: str, since: list[dict[str, Any]]) -> tuple[str, list[Call]]:
+    """The results in words, or the next step; an error that requires a prefix is followed."""
     content = since[-1]["content"]
+    steps = re.findall(r"^\d\. (?:Then call|Call) (\w+) with (\w+): ", prompt, re.M)
+    if "Wait for each result" in prompt and len(since) < 2 * len(steps):
+        name, argument = steps[len(since) // 2]
+        return "", [(name, {argument: json.loads(content)[argument]})]
     rule = re.search(r"(\w+) must start with (/\w+/)", content)
     if rule is None:
-        return "This is what I got: " + " ".join(each["content"] for each in since[1:]), []
+        return "This is what I got: " + " ".join(each["content"] or "" for each in since[1:]), []
     function = since[-2]["tool_calls"][0]["function"]
     arguments = json.loads(function["arguments"])
     arguments[rule[1]] = rule[2] + arguments[rule[1]].rsplit("/", 1)[-1]
@@ -179,6 +199,8 @@ def _read(prompt: str, tools: dict[str, Any]) -> list[Call]:
     if not tools:
         return []
     names = "|".join(map(re.escape, tools))
+    if task := re.match(r'Please (\w+) the (\w+) with the reference (\S+), .*"(.*)"', prompt):
+        return [(f"probe_{task[1]}_{task[2]}", {"reference": task[3], "note": task[4]})]
     return [
         (name, _arguments(rest, tools[name]["parameters"]))
         for name, rest in re.findall(rf"\b({names})\b((?:(?!\b(?:{names})\b).)*)", prompt, re.S)
@@ -195,7 +217,7 @@ def _arguments(text: str, schema: dict[str, Any]) -> dict[str, Any]:
     for name, rules in schema.get("properties", {}).items():
         if rules.get("type") == "integer" and (number := re.search(rf"\b{name} = (\d+)", text)):
             arguments[name] = int(number[1])
-        elif line := re.search(rf"^{name}: (.*)$", text, re.M):
+        elif line := re.search(rf"(?:^|with ){name}: (.*)$", text, re.M):
             arguments[name] = line[1]
     return arguments
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from probes.dialects import DIALECTS
@@ -23,12 +24,17 @@ from probes.messages import (
 from probes.outcomes import FindingKind
 from probes.suite import Answer, DrawnValues, Judgement, Probe, Question
 from probes.suite.question_builder import QuestionBuilder
+from probes.suite.replay_lessons import ReplayLessons
 from probes.target import Provider
 
 OPENAI = QuestionBuilder("m", DIALECTS[Provider.OPENAI], "openai")
 DEEPSEEK = QuestionBuilder("m", DIALECTS[Provider.DEEPSEEK], "openai")
 
-ScriptedAnswer: TypeAlias = "Reply | Refused"
+# As if an earlier run had measured the rule of the dialect.
+OPENAI_MEASURED = replace(OPENAI, replay=ReplayLessons.from_measured("tolerated"))
+DEEPSEEK_MEASURED = replace(DEEPSEEK, replay=ReplayLessons.from_measured("required_all_turns"))
+
+ScriptedAnswer: TypeAlias = "Reply | Refused | Answer"
 
 
 @dataclass
@@ -82,8 +88,8 @@ def play_by_question(
     *,
     builder: QuestionBuilder = OPENAI,
 ) -> Played:
-    """Compute the answer to each question."""
-    script = probe.script(drawn, builder)
+    """Compute the answer to each question. What one play teaches is unknown to the next."""
+    script = probe.script(drawn, replace(builder, replay=deepcopy(builder.replay)))
     played = Played(Judgement(None))  # type: ignore[arg-type]
     try:
         questions = next(script)
@@ -122,4 +128,6 @@ def refusal(kind: FindingKind, message: str = "No.") -> Refused:
 
 
 def _answer(scripted: ScriptedAnswer) -> Answer:
+    if isinstance(scripted, Answer):
+        return scripted
     return Answer(refusal=scripted) if isinstance(scripted, Refused) else Answer(scripted)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 import pytest
 
@@ -9,7 +10,10 @@ from probes.messages import Role
 from probes.outcomes import FindingKind
 from probes.suite.base import DrawnValues
 from probes.suite.closure_probe import CLOSURE, GREETING
+from probes.suite.question_builder import QuestionBuilder
 from tests.probes.suite.script_player import (
+    DEEPSEEK,
+    OPENAI,
     Played,
     ScriptedAnswer,
     by_label,
@@ -18,6 +22,7 @@ from tests.probes.suite.script_player import (
     play_by_question,
     prose,
     refusal,
+    thought,
 )
 
 DRAWN = DrawnValues({"a": 1, "b": 2, "nonce": "amber-7", "message": "hi 1", "tag": "beta"})
@@ -34,7 +39,11 @@ ANSWERS: dict[str, ScriptedAnswer] = {
 
 
 def play_closure(**over: ScriptedAnswer) -> Played:
-    return play_by_question(CLOSURE, DRAWN, by_label({**ANSWERS, **over}))
+    return play_with(OPENAI, over)
+
+
+def play_with(builder: QuestionBuilder, over: Mapping[str, ScriptedAnswer]) -> Played:
+    return play_by_question(CLOSURE, DRAWN, by_label({**ANSWERS, **over}), builder=builder)
 
 
 def test_a_whole_and_a_trimmed_history_that_are_taken_pass() -> None:
@@ -44,7 +53,8 @@ def test_a_whole_and_a_trimmed_history_that_are_taken_pass() -> None:
     assert (played.outcome, played.kinds) == ("pass", [])
     assert played.rounds == [
         ("asked",),
-        ("whole", "missing", "orphan", "duplicate"),
+        ("whole",),
+        ("missing", "orphan", "duplicate"),
         ("trimmed",),
     ]
     assert played.facts["trimmed"] == "taken"
@@ -145,3 +155,48 @@ def test_a_model_that_calls_again_is_answered_and_asked_on() -> None:
     assert check_closure(played.call("trimmed").turns) == []
     ids = [r.call_id for turn in played.call("trimmed").turns for r in turn.results]
     assert ids == ["c1", "c7"]
+
+
+REASONED = calls(thought(), call("probe_add", {"a": 1, "b": 2}))
+
+
+def reasoned_labels(played: Played) -> set[str]:
+    """The questions that carry reasoning."""
+    return {q.label for q in played.questions if "Hm." in str(q.call.turns)}
+
+
+def test_broken_histories_carry_the_reasoning_that_the_refusal_taught() -> None:
+    """Where reasoning is required, a history without its result lacks nothing else."""
+    played = play_with(
+        OPENAI,
+        {
+            "asked": REASONED,
+            "whole": refusal(FindingKind.REPLAY_MISSING),
+            "whole, with all reasoning": prose("amber-7"),
+        },
+    )
+
+    assert played.outcome == "pass"
+    assert reasoned_labels(played) == {
+        "whole, with all reasoning",
+        "missing",
+        "duplicate",
+        "trimmed",
+    }
+    assert played.trials["reasoning_replay_error"] == [True, True]
+
+
+def test_broken_histories_leave_out_reasoning_that_is_rejected() -> None:
+    """Otherwise their refusal would be about the reasoning."""
+    played = play_with(
+        DEEPSEEK,
+        {
+            "asked": REASONED,
+            "whole": refusal(FindingKind.PARAM_UNKNOWN),
+            "whole, without reasoning": prose("amber-7"),
+        },
+    )
+
+    assert played.outcome == "pass"
+    assert reasoned_labels(played) == {"whole"}
+    assert played.trials["closure_error"] == [True, True]

@@ -18,7 +18,7 @@ def test_the_call_asked_for_passes() -> None:
     played = play(FORMAT, DRAWN, calls(call("probe_echo", GOOD)))
 
     assert (played.outcome, played.kinds) == ("pass", [])
-    assert played.facts == {"formats": ["openai"]}
+    assert played.facts == {"formats": ["openai"], "turns": {"whole": ["works"]}}
     assert played.trials["parse_success"] == [True]
 
 
@@ -50,7 +50,7 @@ def test_a_deviation_is_told_and_does_not_fail() -> None:
     played = play(FORMAT, DRAWN, Reply((call("probe_echo", GOOD),), Stop.END, deviations=bent))
 
     assert (played.outcome, played.kinds) == ("pass", [])
-    assert played.facts["deviations"] == ["missing_id"]
+    assert played.facts["deviations"] == {"whole": ["missing_id"]}
 
 
 def test_a_trial_can_be_repeated_alone() -> None:

@@ -31,6 +31,8 @@ HEALTHY: Mapping[str, Any] = {
     "parallel_switch": "obeyed",
     "accepts": {"strict": True, "developer": True, "unknown_parameter": False},
     "trimmed_history": "taken",
+    "system_position": "anywhere",
+    "prompted_tools": "hermes",
     "violations": {
         "missing": "closure_missing",
         "orphan": "closure_orphan",
@@ -107,7 +109,8 @@ def test_a_second_call_that_is_dropped_costs_parallel_use_alone() -> None:
 
     expected = {**HEALTHY, "supports_parallel_tool_use": False}
     assert {name: report["capabilities"][name] for name in HEALTHY} == expected
-    assert failed(report) == {"parallel_mixed", "parallel_same"}
+    parallel = {"parallel_mixed", "parallel_same", "parallel_three", "parallel_five"}
+    assert failed(report) == parallel | {"streaming"}
     assert rate(report, "parallel_downgrade") == 1
     assert rate(report, "stream_disagreement") == 0
 

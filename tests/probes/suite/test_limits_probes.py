@@ -8,7 +8,7 @@ from probes.adapters import adapter_for
 from probes.dialects import DIALECTS
 from probes.messages import ModelCall, Role
 from probes.outcomes import FindingKind
-from probes.suite.base import DrawnValues
+from probes.suite.base import DrawnValues, Question
 from probes.suite.limits_probes import FOREIGN_IDS, FOREIGN_IDS_PROBE, PARAMETERS, TOOL_CHOICE
 from probes.suite.question_builder import QuestionBuilder
 from probes.target import Provider
@@ -22,6 +22,7 @@ from tests.probes.suite.script_player import (
     play_by_question,
     prose,
     refusal,
+    thought,
 )
 
 WORDS = DrawnValues({"message": "hi 1", "tag": "beta"})
@@ -212,3 +213,34 @@ def test_ids_in_the_vendors_own_form_that_are_refused_fail() -> None:
 
     assert (refused.outcome, refused.kinds) == ("fail", ["id_format"])
     assert trouble.outcome == "void"
+
+
+def test_an_endpoint_that_demands_reasoning_gets_its_own_turn_under_other_ids() -> None:
+    """A made-up history has no reasoning; what is refused then is the id alone."""
+    own = calls(thought(), call("probe_add", {"a": 1, "b": 2}, "own-1"))
+
+    def answer(question: Question) -> ScriptedAnswer:
+        if question.label == "own call":
+            return own
+        if "Hm." not in str(question.call.turns):
+            return refusal(FindingKind.REPLAY_MISSING)
+        return refusal(FindingKind.ID_FORMAT) if question.label == "ids: long" else prose("3")
+
+    played = play_by_question(FOREIGN_IDS_PROBE, NUMBERS, answer)
+
+    assert (played.outcome, played.kinds) == ("pass", [])
+    assert played.facts["ids"] == {name: name != "long" for name in FOREIGN_IDS}
+    assert len(played.questions) == FOREIGN_IDS_PROBE.requests
+    assert ids_in(played.questions[-2].call) == {FOREIGN_IDS["punctuated"]}
+
+
+def test_without_an_own_call_the_ids_stay_unknown() -> None:
+    """Reasoning is never made up."""
+
+    def answer(question: Question) -> ScriptedAnswer:
+        is_own = question.label == "own call"
+        return prose() if is_own else refusal(FindingKind.REPLAY_MISSING)
+
+    played = play_by_question(FOREIGN_IDS_PROBE, NUMBERS, answer)
+
+    assert played.facts["ids"] == dict.fromkeys(FOREIGN_IDS)

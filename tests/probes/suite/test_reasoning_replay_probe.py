@@ -6,6 +6,7 @@ import pytest
 
 from probes.adapters import adapter_for
 from probes.dialects import DIALECTS, NAMED
+from probes.errors import Refused
 from probes.messages import ModelCall, Reasoning, ReasoningKind, Reply, Role, Text
 from probes.outcomes import FindingKind
 from probes.suite.base import DrawnValues
@@ -14,7 +15,9 @@ from probes.suite.reasoning_replay_probe import REASONING_REPLAY
 from probes.target import Provider
 from tests.probes.suite.script_player import (
     DEEPSEEK,
+    DEEPSEEK_MEASURED,
     OPENAI,
+    OPENAI_MEASURED,
     Played,
     ScriptedAnswer,
     call,
@@ -111,40 +114,57 @@ def test_a_history_that_is_taken_by_the_rule_passes(
     assert played.trials["closure_error"] == [True]
 
 
-def test_a_guess_that_keeps_too_little_fails() -> None:
-    """The dialect's rule was not enough, all reasoning was, and both are recorded."""
-    played = branches(MISSING, ANSWER, MISSING, MISSING, builder=OPENAI)
+@pytest.mark.parametrize(
+    ("builder", "outcome", "kinds"),
+    [(OPENAI, "pass", []), (OPENAI_MEASURED, "fail", ["replay_missing"])],
+)
+def test_a_guess_that_keeps_too_little_fails_only_if_it_was_measured(
+    builder: QuestionBuilder, outcome: str, kinds: list[str]
+) -> None:
+    """The rule in force was not enough, all reasoning was, and both are recorded."""
+    played = branches(MISSING, ANSWER, MISSING, MISSING, builder=builder)
 
-    assert (played.outcome, played.kinds) == ("fail", ["replay_missing"])
-    assert played.trials["reasoning_replay_error"] == [False]
+    assert (played.outcome, played.kinds) == (outcome, kinds)
+    assert played.trials["reasoning_replay_error"] == [outcome == "pass"]
+    assert played.trials["closure_error"] == [True]
     facts = played.facts["replay"]
     assert isinstance(facts, dict)
     assert (facts["guess"], facts["kept"]) == ("replay_missing", "taken")
 
 
-def test_reasoning_that_is_refused_ends_before_the_next_turn() -> None:
-    """If only the bare history is accepted, the rule was wrong and there is no next turn."""
-    unknown = refusal(FindingKind.PARAM_UNKNOWN, "reasoning_content is not permitted")
+@pytest.mark.parametrize(
+    "refused",
+    [
+        refusal(FindingKind.PARAM_UNKNOWN, "reasoning_content is not permitted"),
+        # The branches differ only in the reasoning, whatever the refusal says.
+        refusal(FindingKind.PROVIDER_ERROR, "Bad request"),
+    ],
+)
+@pytest.mark.parametrize(("builder", "outcome"), [(DEEPSEEK, "pass"), (DEEPSEEK_MEASURED, "fail")])
+def test_reasoning_that_is_refused_ends_before_the_next_turn(
+    refused: Refused, builder: QuestionBuilder, outcome: str
+) -> None:
+    """If only the bare history is accepted, there is no next turn; a measured rule has failed."""
+    played = branches(refused, refused, ANSWER, refused, later=None, builder=builder)
 
-    played = branches(unknown, unknown, ANSWER, unknown, later=None)
-
-    assert (played.outcome, played.kinds) == ("fail", ["param_unknown"])
+    kind = str(refused.kind)
+    assert (played.outcome, played.kinds) == (outcome, [kind] if outcome == "fail" else [])
+    assert played.trials["reasoning_replay_error"] == [outcome == "pass"]
     assert played.facts["replay"] == {
         "reasoned": True,
-        "guess": "param_unknown",
-        "kept": "param_unknown",
+        "guess": kind,
+        "kept": kind,
         "dropped": "taken",
-        "blanked": "param_unknown",
+        "blanked": kind,
     }
 
 
-def test_a_refusal_of_all_but_the_bare_history_fails_whatever_it_says() -> None:
-    """The branches differ only in the reasoning, so the reasoning is refused."""
-    vague = refusal(FindingKind.PROVIDER_ERROR, "Bad request")
+def test_a_history_that_is_refused_by_every_rule_fails() -> None:
+    """An assumed rule is wrong only if another one is right."""
+    played = branches(MISSING, MISSING, MISSING, MISSING, later=None, builder=OPENAI)
 
-    played = branches(vague, vague, ANSWER, vague, later=None)
-
-    assert (played.outcome, played.kinds) == ("fail", ["provider_error"])
+    assert (played.outcome, played.kinds) == ("fail", ["replay_missing"])
+    assert played.trials["reasoning_replay_error"] == [False]
 
 
 def test_trouble_in_every_branch_is_no_verdict_on_reasoning() -> None:

@@ -4,12 +4,16 @@ import json
 
 import pytest
 
+from probes.errors import Refused
 from probes.messages import Reply, Role, Stop, Text
 from probes.outcomes import FindingKind
 from probes.suite.base import DrawnValues
+from probes.suite.question_builder import QuestionBuilder
 from probes.suite.round_trip_probe import ROUND_TRIP
 from tests.probes.suite.script_player import (
     DEEPSEEK,
+    DEEPSEEK_MEASURED,
+    OPENAI_MEASURED,
     ScriptedAnswer,
     call,
     calls,
@@ -49,6 +53,44 @@ def test_an_answer_without_the_nonce_fails(answers: Reply) -> None:
     played = play(ROUND_TRIP, DRAWN, calls(CALL), answers)
 
     assert (played.outcome, played.kinds) == ("fail", ["result_unused"])
+
+
+@pytest.mark.parametrize(
+    ("text", "good"),
+    [
+        ("amber-7", True),
+        ("The nonce is **Amber 7**.", True),
+        ("AMBER\u20117", True),
+        ("amber", False),
+        ("amber-8", False),
+        ("7", False),
+    ],
+)
+def test_an_answer_after_a_result_is_a_trial_of_its_use(text: str, good: bool) -> None:
+    """However it is spelled; a part of it is not enough."""
+    played = play(ROUND_TRIP, DRAWN, calls(CALL), prose(text))
+
+    assert played.trials["result_use"] == [good]
+    assert (played.outcome == "pass") == good
+
+
+def test_a_result_of_a_call_that_does_not_fit_proves_nothing() -> None:
+    """No client would have returned one."""
+    unfit = call("probe_echo", {"message": "hi 1", "tag": "x"})
+    played = play(ROUND_TRIP, DRAWN, calls(unfit), prose("Done."))
+
+    assert "result_use" not in played.trials
+    assert "value_fidelity" not in played.trials
+
+
+def test_the_nonce_is_asked_for_as_it_is() -> None:
+    """A model that spells numbers in words does as it is told."""
+    played = play(ROUND_TRIP, DRAWN, prose())
+    (text,) = played.call("asked").turns[-1].parts
+
+    assert isinstance(text, Text)
+    assert "exactly as it is" in text.text
+    assert "in words" not in text.text
 
 
 def test_a_script_without_a_call_ends_there() -> None:
@@ -104,36 +146,70 @@ def test_a_refused_history_fails_where_it_is_refused_for_its_calls(
     assert len(played.kinds) == 1
 
 
+def test_a_refused_history_says_nothing_about_how_calls_arrive() -> None:
+    """The call had arrived; a refusal of its result is no refusal of streams."""
+    played = play(ROUND_TRIP, DRAWN, calls(CALL), refusal(FindingKind.CLOSURE_MISSING))
+
+    assert played.facts["turns"] == {"whole": ["works"]}
+
+
+REASONED = calls(thought(), CALL)
+MISSING = refusal(FindingKind.REPLAY_MISSING)
+UNKNOWN = refusal(FindingKind.PARAM_UNKNOWN, "reasoning_content: not permitted")
+TAKEN = prose("amber-7")
+
+
 def test_an_endpoint_that_wants_its_reasoning_back_gets_it() -> None:
-    """The refusal is a failed trial of replay; the round trip continues with all reasoning."""
-    answers = (calls(thought(), CALL), refusal(FindingKind.REPLAY_MISSING), prose("amber-7"))
+    """The refusal of an assumed rule teaches; the repeated question is the trial."""
+    played = play(ROUND_TRIP, DRAWN, REASONED, MISSING, TAKEN)
 
-    played = play(ROUND_TRIP, DRAWN, *answers)
-
-    assert (played.outcome, played.kinds) == ("fail", ["replay_missing"])
-    assert played.trials["reasoning_replay_error"] == [False]
-    assert "closure_error" not in played.trials
+    assert (played.outcome, played.kinds) == ("pass", [])
+    assert played.trials["reasoning_replay_error"] == [True]
+    assert played.trials["closure_error"] == [True]
     first, second = (played.call(label) for label in played.rounds[1] + played.rounds[2])
     assert "reasoning_content" not in str(first.turns)
     assert "reasoning_content" in str(second.turns)
 
 
 def test_an_endpoint_that_refuses_its_reasoning_is_asked_without() -> None:
-    """The rule was wrong, which is a failed trial; the round trip continues."""
-    unknown = refusal(FindingKind.PARAM_UNKNOWN, "reasoning_content: not permitted")
+    """The same where less reasoning is wanted than the dialect assumes."""
+    played = play(ROUND_TRIP, DRAWN, REASONED, UNKNOWN, TAKEN, builder=DEEPSEEK)
 
-    played = play(
-        ROUND_TRIP,
-        DRAWN,
-        calls(thought(), CALL),
-        unknown,
-        prose("amber-7"),
-        builder=DEEPSEEK,
-    )
-
-    assert (played.outcome, played.kinds) == ("fail", ["param_unknown"])
-    assert played.trials["reasoning_replay_error"] == [False]
+    assert (played.outcome, played.kinds) == ("pass", [])
+    assert played.trials["reasoning_replay_error"] == [True]
+    assert played.trials["closure_error"] == [True]
     assert thought() not in played.questions[-1].call.turns[1].parts
+
+
+@pytest.mark.parametrize(
+    ("refused", "builder"), [(MISSING, OPENAI_MEASURED), (UNKNOWN, DEEPSEEK_MEASURED)]
+)
+def test_a_refusal_under_a_measured_rule_is_a_failed_trial(
+    refused: Refused, builder: QuestionBuilder
+) -> None:
+    """The endpoint took this before. The round trip still continues by the other rule."""
+    played = play(ROUND_TRIP, DRAWN, REASONED, refused, TAKEN, builder=builder)
+
+    assert (played.outcome, played.kinds) == ("fail", [str(refused.kind)])
+    assert played.trials["reasoning_replay_error"] == [False]
+    assert played.trials["closure_error"] == [True]
+
+
+def test_a_refusal_of_the_repeated_question_is_a_failed_trial() -> None:
+    """Neither the assumed rule nor the other one is taken."""
+    played = play(ROUND_TRIP, DRAWN, REASONED, MISSING, MISSING)
+
+    assert played.outcome == "fail"
+    assert played.trials["reasoning_replay_error"] == [False]
+    assert "closure_error" not in played.trials
+
+
+def test_the_same_question_again_teaches_nothing() -> None:
+    """All reasoning was in the first question, so its refusal is a failure of the endpoint."""
+    played = play(ROUND_TRIP, DRAWN, REASONED, MISSING, TAKEN, builder=DEEPSEEK)
+
+    assert (played.outcome, played.kinds) == ("fail", ["replay_missing"])
+    assert played.trials["reasoning_replay_error"] == [False]
 
 
 def test_reasoning_sent_back_by_the_rule_is_a_good_trial_of_replay() -> None:

@@ -11,7 +11,7 @@ from probes.dialects import DIALECTS
 from probes.errors import TargetError
 from probes.messages import Role
 from probes.outcomes import FindingKind
-from probes.suite import PROBES, SUITES, Probe, Question, Trial, plan_trials
+from probes.suite import PROBES, SUITES, Probe, Question, Trial, is_streamed, plan_trials
 from probes.suite.question_builder import QuestionBuilder
 from probes.target import Provider
 from tests.probes.suite.script_player import (
@@ -24,6 +24,8 @@ from tests.probes.suite.script_player import (
     thought,
 )
 
+# They send no tools, and ask about text.
+WITHOUT_TOOLS = ("late_system", "prompted_tools")
 EVERY = pytest.mark.parametrize("probe", PROBES.values(), ids=lambda probe: probe.name)
 
 
@@ -54,11 +56,13 @@ def test_a_question_can_be_written_for_every_provider(probe: Probe, provider: Pr
 
     for question in next(probe.script(probe.draw(random.Random(3)), builder)):
         assert adapter.write_request(question.call)
-        assert question.call.tools
+        assert bool(question.call.tools) == (probe.name not in WITHOUT_TOOLS)
 
 
 def obedient(question: Question) -> ScriptedAnswer:
-    """A call of the first offered tool, whatever the question."""
+    """A call of the last offered tool, whatever the question."""
+    if not question.call.tools:
+        return prose()
     return calls(thought(), call(question.call.tools[-1].name, {"a": 1, "b": 2}, "c1"))
 
 
@@ -116,3 +120,19 @@ def test_the_full_suite_asks_every_probe_and_the_light_one_fewer() -> None:
     """Light is a part of full, and cheaper."""
     assert {name for name, _ in SUITES["full"]} == set(PROBES)
     assert set(plan_trials("light")) < set(plan_trials("full"))
+
+
+@pytest.mark.parametrize("suite", SUITES)
+@pytest.mark.parametrize("seed", ["a", "b", 7, 8])
+def test_about_half_of_a_suite_streams(suite: str, seed: str | int) -> None:
+    """Whole and streamed attempts are balanced in every run."""
+    trials = plan_trials(suite)
+    share = sum(is_streamed(trial, seed) for trial in trials) / len(trials)
+
+    assert 0.4 <= share <= 0.6
+
+
+def test_over_many_runs_every_trial_is_asked_both_ways() -> None:
+    """The seed decides which half streams."""
+    for trial in plan_trials("light"):
+        assert {is_streamed(trial, seed) for seed in range(20)} == {True, False}

@@ -20,8 +20,13 @@ from probes.messages import (
     ToolCall,
 )
 from probes.outcomes import FindingKind, Metric
-from probes.suite.probe_tools import PROBE_ADD, PROBE_ECHO
-from probes.suite.turn_judge import JudgedTurn, find_wrong_values, judge_turn
+from probes.suite.probe_tools import PROBE_ADD, PROBE_ECHO, PROBE_SETTINGS
+from probes.suite.turn_judge import (
+    JudgedTurn,
+    find_wrong_values,
+    judge_turn,
+    value_verdicts,
+)
 from tests.probes.suite.script_player import call, thought
 
 TOOLS = (PROBE_ECHO, PROBE_ADD)
@@ -86,10 +91,12 @@ def test_a_turn_without_a_readable_call_says_what_it_was(
     assert finding.kind is kind
     assert text in finding.message
     assert (turn.calls, turn.format) == ((), None)
+    blocked = [False for part in parts if isinstance(part, BrokenCall)]
     assert trials(turn) == {
         "parse_success": [False],
         "leak": [True],
         "reasoning_only": [parts != (thought(),)],
+        **({"unsafe_blocked": blocked} if blocked else {}),
     }
 
 
@@ -137,6 +144,7 @@ def test_a_call_that_cannot_be_read_is_a_leak_and_not_prose(part: Part, says: st
         "parse_success": [False],
         "leak": [False],
         "reasoning_only": [isinstance(part, Text)],
+        "unsafe_blocked": [False],
     }
 
 
@@ -182,6 +190,50 @@ def test_a_leaked_call_that_was_cut_off_is_no_trial_of_the_schema() -> None:
 
     assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
     assert "schema_failure" not in trials(turn)
+
+
+@pytest.mark.parametrize(
+    ("parts", "stop", "blocked"),
+    [
+        ((BrokenCall("{", "bad"),), Stop.TOOL_CALLS, [False]),
+        ((CALL, BrokenCall("{", "bad", id="c2")), Stop.TOOL_CALLS, [True, False]),
+        ((Text(HERMES[:40]),), Stop.LENGTH, [False]),
+        ((Text(HERMES + HERMES[:40]),), Stop.LENGTH, [True, False]),
+        ((Text(HERMES.replace('"arguments": {', '"arguments": {{{')),), Stop.END, [False]),
+        ((Text(UNFIT),), Stop.END, [False]),
+        ((Text(HERMES.replace("probe_echo", "rm")),), Stop.END, [False]),
+        ((Text("> " + HERMES.replace("\n", "\n> ")),), Stop.END, [False]),
+        ((Text(f"Sure!\n```\n{HERMES}\n```"),), Stop.END, [False]),
+        ((Text(f"{HERMES}\nI am waiting for its result."),), Stop.END, [False]),
+        ((thought(f"{HERMES}\nBut no, I should not."), Text("No.")), Stop.END, [False]),
+        ((Text(f"```\n{HERMES}\n```"), thought("Let me call it.")), Stop.END, [False]),
+    ],
+    ids=[
+        *("broken on the wire", "broken beside a good one", "cut", "cut behind a good one"),
+        *("unreadable", "invalid", "not offered", "quoted", "fenced", "followed by words"),
+        *("only considered", "fenced after reasoning"),
+    ],
+)
+def test_every_call_that_the_parser_or_the_validator_stops_is_blocked(
+    parts: tuple[Part, ...], stop: Stop, blocked: list[bool]
+) -> None:
+    """A call arrived and must not run; whether it breaks its schema is another metric."""
+    assert trials(judge(*parts, stop=stop))["unsafe_blocked"] == blocked
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (Text("I would call it."),),
+        (Text("I would use probe_echo(message='x', tag='beta') here."),),
+        (thought('Maybe:\nprobe_echo(message="amber", tag="beta")'),),
+        (),
+    ],
+    ids=["prose", "a mention", "a plan in code", "nothing"],
+)
+def test_a_turn_that_shows_no_call_blocks_none(parts: tuple[Part, ...]) -> None:
+    """No call arrived, so there is no trial."""
+    assert "unsafe_blocked" not in trials(judge(*parts))
 
 
 def test_a_copy_in_the_text_beside_the_call_is_a_leak_and_parses() -> None:
@@ -283,6 +335,47 @@ def test_calls_are_held_against_those_asked_for(
     assert [(str(f.kind), f.path) for f in find_wrong_values(model_calls, WANTED)] == findings
 
 
+@pytest.mark.parametrize(
+    ("model_calls", "trials"),
+    [
+        ([CALL, ADD], [True, True, True]),
+        ([ADD, CALL], [True, True, True]),
+        ([CALL], [True]),
+        ([], []),
+        ([CALL, ADD, ADD], [True, True, True]),
+        ([CALL, call("probe_add", {"a": 1, "b": 3})], [True, True, False]),
+        ([CALL, call("probe_add", {"a": 1, "b": 2, "c": 3})], [True, True, True]),
+        ([call("probe_echo", {**ECHO, "message": "other"}), ADD], [False, True, True]),
+        # Another choice of a closed set is a finding, and no trial.
+        ([call("probe_echo", {**ECHO, "tag": "alpha"}), ADD], [True, True, True]),
+    ],
+)
+def test_every_value_that_was_asked_for_is_a_trial(
+    model_calls: list[ToolCall], trials: list[bool]
+) -> None:
+    """Of calls that arrived: a missing call has no values, a surplus one was not asked for."""
+    verdicts = value_verdicts(model_calls, WANTED, (PROBE_ECHO, PROBE_ADD))
+
+    assert {verdict.metric for verdict in verdicts} <= {Metric.VALUE_FIDELITY}
+    assert [verdict.good for verdict in verdicts] == trials
+
+
+def test_null_and_booleans_are_no_trials_of_values() -> None:
+    """A proxy that damages texts and numbers leaves them alone."""
+    wanted: dict[str, JSON] = {
+        "count": 2,
+        "ratio": 0.5,
+        "enabled": True,
+        "level": "low",
+        "note": None,
+    }
+    sent = call("probe_settings", {**wanted, "ratio": 0.25})
+
+    verdicts = value_verdicts([sent], [("probe_settings", wanted)], (PROBE_SETTINGS,))
+
+    assert [verdict.good for verdict in verdicts] == [True, False]
+
+
 def test_of_two_calls_of_a_tool_the_one_that_fits_is_taken_first() -> None:
     """A wrong call before the right one does not hide it."""
     wrong, right = call("probe_add", {"a": 9, "b": 9}), call("probe_add", {"a": 1, "b": 2}, "c2")
@@ -290,3 +383,34 @@ def test_of_two_calls_of_a_tool_the_one_that_fits_is_taken_first() -> None:
     findings = find_wrong_values([wrong, right], [("probe_add", {"a": 1, "b": 2})])
 
     assert [str(finding.kind) for finding in findings] == ["extra_call"]
+
+
+@pytest.mark.parametrize(
+    "kind", [Breakage.INVALID_JSON, Breakage.NOT_AN_OBJECT, Breakage.TRUNCATED_CALL]
+)
+def test_a_call_on_the_wire_that_cannot_be_read_has_the_format_of_the_wire(kind: Breakage) -> None:
+    """It failed to parse, which is not the same as no call."""
+    broken = BrokenCall("{", "Bad.", kind, "probe_echo", "c1", "$", "openai")
+    turn = judge(broken)
+
+    assert (turn.calls, turn.arrived) == ((), (broken,))
+    assert turn.format == turn.shown_format == "openai"
+    assert trials(turn)["parse_success"] == [False]
+
+
+def test_a_server_that_reports_a_call_has_sent_none() -> None:
+    """An error line instead of the call has neither name nor id."""
+    turn = judge(BrokenCall("{", "error parsing tool call", path="$.error", format="ollama"))
+
+    assert (turn.format, turn.arrived) == (None, ())
+
+
+def test_a_leak_that_no_parser_reads_is_shown_in_an_unknown_format() -> None:
+    """It is a call in the text, and no prose."""
+    leak = Text(
+        '<invoke_tool_now name="probe_echo">{"message": "a", "tag": "beta"}</invoke_tool_now>'
+    )
+    turn = judge(leak)
+
+    assert (turn.format, turn.shown_format) == (None, "unknown")
+    assert judge(Text("I would rather talk.")).shown_format is None

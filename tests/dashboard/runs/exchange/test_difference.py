@@ -74,7 +74,7 @@ def test_drawn_values_are_replaced_by_their_names() -> None:
     sides = []
     for seed in (1, 2):
         values = normalise.read_drawn_values(
-            "round_trip", 1, seed=seed, suite_version="tool-probe-v1"
+            "round_trip", 1, seed=seed, suite_version="tool-probe-v2"
         )
         nonce = next(text for text, name in values.items() if name == "‹nonce›")
         sides.append(

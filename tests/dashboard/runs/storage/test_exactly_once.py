@@ -21,7 +21,6 @@ from dashboard.models.observation import COLUMNS, Observation
 from dashboard.runs import observations, rollups
 from dashboard.runs.observations import LIVE, PROBE
 from dashboard.system import retention
-from tests.conftest import PARTITIONED
 from tests.dashboard.runs.storage.builders import (
     assert_rolled_up,
     call_concurrently,
@@ -38,6 +37,7 @@ CRASHES = (
     "dashboard_rollupday",
     "dashboard_observationbatch",
 )
+STORE = (*CRASHES, "dashboard_observation", "dashboard_observation_overflow")
 
 # Two bits per metric: none, good or bad.
 verdicts = st.lists(st.integers(0, 2), min_size=11, max_size=11).map(
@@ -202,7 +202,7 @@ def crashing(whole_store: None) -> Iterator[None]:
 
 
 def _reset_store() -> None:
-    sql(f"TRUNCATE dashboard_observationbatch, {', '.join(PARTITIONED)}")
+    sql(f"TRUNCATE {', '.join(STORE)}")
     last_month = (partitions.database_today().replace(day=1) - timedelta(days=1)).strftime("%Y%m")
     for parent in partitions.ROLLUPS:
         sql(f"DROP TABLE IF EXISTS {parent}_{last_month}")

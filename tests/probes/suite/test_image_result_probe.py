@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import base64
+import json
+import random
+import struct
+import zlib
+
+import pytest
+
+from probes.adapters import FORMATS, adapter_for
+from probes.dialects import DIALECTS
+from probes.outcomes import FindingKind
+from probes.suite.base import DrawnValues
+from probes.suite.image_result_probe import COLOURS, IMAGE_RESULT, draw_png
+from probes.suite.question_builder import QuestionBuilder
+from probes.target import Provider
+from tests.probes.suite.script_player import (
+    OPENAI,
+    ScriptedAnswer,
+    call,
+    calls,
+    play,
+    prose,
+    refusal,
+)
+
+
+def builder_for(provider: Provider) -> QuestionBuilder:
+    return QuestionBuilder("m", DIALECTS[provider], adapter_for(provider).format)
+
+
+ANTHROPIC, RESPONSES = builder_for(Provider.ANTHROPIC), builder_for(Provider.OPENAI_RESPONSES)
+GEMINI, OLLAMA = builder_for(Provider.GEMINI), builder_for(Provider.OLLAMA)
+DRAWN = DrawnValues({"name": "amber 1", "left": "red", "right": "blue"})
+LOOK = call("probe_look", {"name": "amber 1"})
+TEXT_USED = prose("Red and blue.")
+PNG = base64.b64encode(draw_png(COLOURS["red"], COLOURS["blue"])).decode()
+
+
+@pytest.mark.parametrize(
+    ("answer", "use"),
+    [
+        (prose("The left half is red, the right half is blue."), "used"),
+        (prose("Red, blue. So: red left, blue right."), "used"),
+        (prose("blue, red"), "unused"),
+        (prose("red"), "unused"),
+        (prose("Red, green or blue?"), "unused"),
+        (prose("I see a bluebird and a redhead."), "unused"),
+        (prose("I cannot see pictures."), "unused"),
+        (calls(LOOK), "unused"),
+        (refusal(FindingKind.PROVIDER_ERROR, "image_url is not supported"), "refused"),
+        (refusal(FindingKind.REPLAY_ITEM), None),
+    ],
+)
+def test_what_happens_to_an_image_is_noted(answer: ScriptedAnswer, use: str | None) -> None:
+    """It is a limit of the endpoint: the attempt passes, and no metric counts the image."""
+    played = play(IMAGE_RESULT, DRAWN, calls(LOOK), TEXT_USED, answer, builder=RESPONSES)
+
+    assert (played.outcome, played.kinds) == ("pass", [])
+    assert played.facts["image_result"] == use
+    assert played.trials["closure_error"] == [True]
+
+
+def test_the_colours_are_in_the_picture_alone() -> None:
+    """The image takes the place of the text, which was accepted before."""
+    played = play(
+        IMAGE_RESULT, DRAWN, calls(LOOK), TEXT_USED, prose("red, blue"), builder=RESPONSES
+    )
+
+    (text,) = played.call("with the result as text").turns[-1].results
+    assert json.loads(text.content) == {"left": "red", "right": "blue"}
+    pictured = played.call("with the result as an image")
+    assert PNG in str(pictured.turns)
+    assert not any(colour in str(pictured.turns) for colour in ("red", "blue"))
+
+
+@pytest.mark.parametrize("builder", [ANTHROPIC, RESPONSES, GEMINI], ids=lambda b: b.format)
+def test_a_wire_format_carries_the_image(builder: QuestionBuilder) -> None:
+    """In the body of the request, with nothing lost."""
+    played = play(IMAGE_RESULT, DRAWN, calls(LOOK), TEXT_USED, prose(), builder=builder)
+
+    pictured = played.call("with the result as an image")
+    adapter = FORMATS[builder.format]
+    assert json.dumps(adapter.write_request(pictured)).count(PNG) == 1
+    assert adapter.losses(pictured) == adapter.losses(played.call("with the result as text"))
+
+
+@pytest.mark.parametrize("builder", [OPENAI, OLLAMA], ids=lambda b: b.format)
+def test_a_format_of_text_results_is_not_asked_about_images(builder: QuestionBuilder) -> None:
+    """Its servers answer an image with a server error."""
+    played = play(IMAGE_RESULT, DRAWN, calls(LOOK), builder=builder)
+
+    assert (played.outcome, played.facts["image_result"]) == ("pass", "no place")
+    assert len(played.questions) == 1
+
+
+def test_a_picture_is_a_png_of_two_halves() -> None:
+    """Whole, with its check sums, and small."""
+    png = draw_png((1, 2, 3), (4, 5, 6))
+
+    assert png.startswith(b"\x89PNG\r\n\x1a\n")
+    assert len(png) < 300
+    width, height = struct.unpack(">II", png[16:24])
+    start = png.index(b"IDAT")
+    (length,) = struct.unpack(">I", png[start - 4 : start])
+    body = png[start : start + 4 + length]
+    (sum_,) = struct.unpack(">I", png[start + 4 + length : start + 8 + length])
+    assert zlib.crc32(body) == sum_
+    rows = zlib.decompress(body[4:])
+    assert len(rows) == height * (3 * width + 1)
+    assert rows[1:4] + rows[3 * width - 2 : 3 * width + 1] == bytes([1, 2, 3, 4, 5, 6])
+
+
+def test_two_different_colours_are_drawn() -> None:
+    """A guess is right in one of thirty cases."""
+    pairs = {
+        (values["left"], values["right"])
+        for values in (IMAGE_RESULT.draw(random.Random(seed)).values for seed in range(600))
+    }
+
+    assert len(pairs) == 30
+    assert all(left != right for left, right in pairs)
+
+
+@pytest.mark.parametrize(
+    ("answers", "outcome", "kinds"),
+    [
+        ([prose()], "fail", ["no_call"]),
+        ([calls(LOOK), refusal(FindingKind.CLOSURE_MISSING)], "fail", ["closure_missing"]),
+        ([calls(LOOK), refusal(FindingKind.PROVIDER_ERROR)], "void", ["provider_error"]),
+        ([refusal(FindingKind.PROVIDER_ERROR)], "void", ["provider_error"]),
+    ],
+)
+def test_without_a_call_or_its_text_result_nothing_is_known_about_images(
+    answers: list[ScriptedAnswer], outcome: str, kinds: list[str]
+) -> None:
+    """The image is not even sent."""
+    played = play(IMAGE_RESULT, DRAWN, *answers, builder=RESPONSES)
+
+    assert (played.outcome, played.kinds) == (outcome, kinds)
+    assert "image_result" not in played.facts
+
+
+def test_a_wrong_call_fails_whatever_happens_to_the_image() -> None:
+    """The name of the picture was given."""
+    wrong = call("probe_look", {"name": "amber 2"})
+
+    played = play(
+        IMAGE_RESULT, DRAWN, calls(wrong), TEXT_USED, prose("red, blue"), builder=RESPONSES
+    )
+
+    assert (played.outcome, played.kinds) == ("fail", ["wrong_value"])
+    assert played.facts["image_result"] == "used"
