@@ -155,7 +155,7 @@ def _plan_next(run: Run, endpoint: Endpoint, watch: Watch) -> None:
     changed = ["next_due_at", "next_trigger", "onboarding_left", "fruitless"]
     if has_verdict:
         # Jitter, so that the endpoints of a fleet are not all probed at once.
-        wait *= 0.9 + 0.2 * random.random()  # noqa: S311
+        wait *= 0.9 + 0.2 * random.Random(run.seed).random()  # noqa: S311
         endpoint.last_finished_at = run.finished_at
         changed.append("last_finished_at")
     endpoint.next_due_at, endpoint.next_trigger = run.finished_at + wait, due.why

@@ -129,6 +129,7 @@ def start_stories(endpoints: Sequence[StoryEndpoint], folder: Path) -> Iterator[
         stack.callback(admin.execute, drop)
         install_clock(f"{server}/{database}", database)
         migrated.copy_tables(f"{server}/{database}")
+        _number_seeds(f"{server}/{database}")
         broker().flushdb()
         stack.callback(broker().flushdb)
         vendors, _ = stack.enter_context(serve_vendors())
@@ -138,6 +139,24 @@ def start_stories(endpoints: Sequence[StoryEndpoint], folder: Path) -> Iterator[
         stack.enter_context(celery_worker(folder / "worker.log", concurrency=2, **env))
         yield runner
 
+
+def _number_seeds(url: str) -> None:
+    """Draw the seeds of runs from the endpoint and the run's number: a story never varies."""
+    with psycopg.connect(url, autocommit=True) as session:
+        session.execute(_NUMBERED_SEEDS)
+
+
+# Questions, the faults that strike them and the waits between runs all follow from the seed.
+_NUMBERED_SEEDS: LiteralString = """
+CREATE FUNCTION number_seed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+    NEW.seed := (SELECT abs(hashtextextended(e.slug, count(r.id))) % 9007199254740992
+        FROM dashboard_endpoint e LEFT JOIN dashboard_run r ON r.endpoint_id = e.id
+        WHERE e.id = NEW.endpoint_id GROUP BY e.slug);
+    RETURN NEW;
+END $$;
+CREATE TRIGGER number_seed BEFORE INSERT ON dashboard_run
+    FOR EACH ROW EXECUTE FUNCTION number_seed();
+"""
 
 _END: LiteralString = """
 UPDATE dashboard_endpoint SET enabled = false WHERE slug = %s AND next_due_at > %s
