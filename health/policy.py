@@ -23,6 +23,7 @@ from probes.dialects import dialect_for, override_dialect
 from probes.errors import TargetError
 from probes.messages import JSON
 from probes.outcomes import Metric
+from probes.strict_json import is_same_json
 from probes.target import Provider
 
 # More calls than this in one turn are a fault of any endpoint.
@@ -131,7 +132,7 @@ def _default_modes(facts: PolicyFacts) -> list[tuple[frozenset[Mode], str]]:
         defaults.append((CONSERVATIVE, _OLD_KEY if facts.candidate else _STALE))
     if facts.candidate and facts.candidate.changed_by == "vendor":
         defaults.append((CONSERVATIVE, _NEW_TEMPLATE))
-    elif facts.candidate and _target(facts.candidate) == _target(facts):
+    elif facts.candidate and is_same_json(_target(facts.candidate), _target(facts)):
         # Callers already talk to what was declared.
         defaults.append((CONSERVATIVE, _DECLARED_TEMPLATE))
     if facts.has_new_engine:
@@ -321,6 +322,7 @@ def _target(facts: PolicyFacts | Candidate) -> dict[str, JSON]:
         "model": facts.model,
         "url": facts.endpoint_url,
         "dialect": facts.dialect,
+        "options": dict(facts.options),
     }
 
 

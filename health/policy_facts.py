@@ -40,6 +40,7 @@ class Candidate:
     model: str = ""
     endpoint_url: str = ""
     dialect: str = ""
+    options: Mapping[str, JSON] = field(default_factory=dict)
     changed_by: str = "operator"
     below_gate: Sequence[Metric] = ()
     automatic: Sequence[ActiveMode] = ()
@@ -55,6 +56,7 @@ class PolicyFacts:
     endpoint_url: str
     chat_template_hash: str = ""
     dialect: str = ""  # empty: the provider's own
+    options: Mapping[str, JSON] = field(default_factory=dict)
     epoch: int = 1
     stage: str = "shadow"
     capabilities: Mapping[str, Any] = field(default_factory=dict)

@@ -53,6 +53,21 @@ def parse_json(text: str, *, max_bytes: int, max_depth: int = MAX_DEPTH) -> Pars
     return ParsedJson(value, duplicate_keys=tuple(dict.fromkeys(duplicates))[:MAX_DUPLICATES])
 
 
+def is_same_json(one: JSON, other: JSON) -> bool:
+    """Compare as JSON: true is not 1, and the int and float of 1e23 are equal."""
+    if isinstance(one, bool) != isinstance(other, bool):
+        return False
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(
+            is_same_json(one[name], other[name]) for name in one
+        )
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(is_same_json, one, other))
+    if isinstance(one, float) or isinstance(other, float):
+        return bool(_as_float(one) == _as_float(other))
+    return bool(one == other)
+
+
 def _deeper_than(text: str, limit: int) -> bool:
     # Most texts are shallow, and counting is much faster than walking.
     if text.count("[") + text.count("{") <= limit:
@@ -91,3 +106,10 @@ def _sentence(exc: ValueError) -> str:
     if "integer string conversion" in str(exc):
         return "Not valid JSON: an integer has too many digits."
     return f"Not valid JSON: {exc}."
+
+
+def _as_float(value: JSON) -> JSON:
+    try:
+        return float(value) if isinstance(value, int) else value
+    except OverflowError:
+        return value

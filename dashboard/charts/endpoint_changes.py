@@ -6,12 +6,14 @@ suite.
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import groupby, pairwise
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -24,9 +26,9 @@ MAX_CHANGES = 40
 # Runs searched for suite changes and for the results before and after a change.
 MAX_RUNS = 500
 _MAX_VALUE_LENGTH = 300
-_KEY_FIELDS = ("provider", "model", "endpoint_url", "dialect", "chat_template_hash")
+_KEY_FIELDS = ("provider", "model", "endpoint_url", "dialect", "options", "chat_template_hash")
 # Facts that can change the answers of an endpoint; a name or a budget cannot.
-_BEHAVIOUR_FACTS = {*_KEY_FIELDS, "base_url", "options", "key", "max_concurrency", "suite_version"}
+_BEHAVIOUR_FACTS = {*_KEY_FIELDS, "base_url", "key", "max_concurrency", "suite_version"}
 # An edit and the profile that it opens are written in one transaction.
 _SAME_TRANSACTION = timedelta(seconds=5)
 
@@ -126,7 +128,7 @@ def _profile_changes(profiles: Sequence[Profile]) -> Iterator[EndpointChange]:
     """Key changes: the provider changes a template that it shows, users edit the rest."""
     for old, new in pairwise(sorted(profiles, key=lambda profile: profile.epoch)):
         facts = [
-            _clipped_fact(part, getattr(old, part), getattr(new, part)) for part in _KEY_FIELDS
+            _clipped_fact(part, _key_text(old, part), _key_text(new, part)) for part in _KEY_FIELDS
         ]
         facts = [fact for fact in facts if fact.before != fact.after]
         # The template of another model is not known yet: not a change by the provider.
@@ -136,8 +138,13 @@ def _profile_changes(profiles: Sequence[Profile]) -> Iterator[EndpointChange]:
             if fact.code != "chat_template_hash" or not new.has_template_of_vendor
         ]
         side = ChangedBy.OURS if edited else ChangedBy.THEIRS
-        title = _("The profile key changed: profile {epoch} began").format(epoch=new.epoch)
+        title = _("Profile {epoch} began").format(epoch=new.epoch)
         yield EndpointChange(new.created_at, side, title, tuple(edited or facts))
+
+
+def _key_text(profile: Profile, part: str) -> str:
+    value: str | dict[str, Any] = getattr(profile, part)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _merge_edits(

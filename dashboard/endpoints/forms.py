@@ -209,7 +209,7 @@ class EndpointForm(forms.Form):
         initial="{}",
         help_text=gettext_lazy(
             'A JSON object sent with every request, such as {"temperature": 0}. '
-            "It is shown to everyone here: no secrets."
+            "Other options open a new profile. They are shown to everyone here: no secrets."
         ),
         widget=forms.Textarea({"rows": 4, "spellcheck": "false"}),
     )

@@ -37,6 +37,8 @@ class Profile(models.Model):
     )
     # The dialect that its runs speak; empty is the provider's own. Another one is another profile.
     dialect = models.CharField(max_length=32, db_default="", blank=True)
+    # The request options that its runs send. Any other options are another profile.
+    options = models.JSONField(db_default={})
     key_hash = models.BinaryField(max_length=32)
     # The facts that the endpoint last reported about itself, and all values of each so far.
     fingerprint = models.JSONField(default=dict)

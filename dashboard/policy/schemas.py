@@ -73,8 +73,11 @@ class PolicyTarget(_Part):
     provider: str
     model: str
     url: str
-    # Absent in versions that were stored before this field.
+    # Absent in versions that were stored before these fields.
     dialect: str = Field("", description="What it was measured in; empty: the provider's own")
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="The request options that it was measured with"
+    )
 
 
 class PolicyCandidate(_Part):

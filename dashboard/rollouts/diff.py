@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import pgettext
 
 from dashboard.core import labels
+from dashboard.core.safe_text import visible
 from dashboard.models import Profile
 from dashboard.policy import text as policy_text
 from dashboard.rollouts.text import stage_name
@@ -61,12 +63,13 @@ def profile_title(profile: Profile) -> str:
 
 
 def diff_keys(before: Profile, after: Profile) -> list[DiffLine]:
-    """The parts of the profile key that differ."""
+    """The parts of the profile key, the dialect and the request options that differ."""
     lines = [
         DiffLine(_("Provider"), before.provider, after.provider, is_code=True),
         DiffLine(_("Model"), before.model, after.model, is_code=True),
         DiffLine(_("Address"), before.endpoint_url, after.endpoint_url, is_code=True),
         DiffLine(_("Dialect"), _dialect_name(before), _dialect_name(after), is_code=True),
+        *_diff_options(before.options, after.options),
         DiffLine(
             _("Chat template"),
             before.chat_template_hash[:_HASH_LENGTH] or _("not known"),
@@ -79,6 +82,25 @@ def diff_keys(before: Profile, after: Profile) -> list[DiffLine]:
 
 def _dialect_name(profile: Profile) -> str:
     return profile.dialect or _("the provider's own")
+
+
+def _diff_options(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[DiffLine]:
+    """One line per option. Empty where it is not set."""
+    old, new = _option_texts(before), _option_texts(after)
+    label = _("Request option {name}")
+    return [
+        DiffLine(label.format(name=visible(name)), old.get(name, ""), new.get(name, ""), True)
+        for name in sorted({*old, *new})
+    ]
+
+
+def _option_texts(options: Mapping[str, Any]) -> dict[str, str]:
+    return {name: format_json(value) for name, value in options.items()}
+
+
+def format_json(value: Any) -> str:
+    """Readable, and the same text for the same value."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
 
 
 def diff_policies(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[DiffLine]:

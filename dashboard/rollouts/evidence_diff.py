@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from dashboard.core import labels
-from dashboard.core.safe_text import visible
+from dashboard.core.fact_labels import fact_label
+from dashboard.core.safe_text import clip, visible
 from dashboard.trust.decision_evidence import PART_LABELS, EvidenceChange
 from health.metric_names import metric_name
 from probes.outcomes import Metric
+
+_MAX_NAME_LENGTH = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,10 @@ def _part_label(part: str) -> str:
             item = metric_name(Metric(name))
         case "capabilities":
             item = labels.capability_name(name)
+        case "target":
+            item = fact_label(name)
+        case "options":
+            item = visible(clip(name, _MAX_NAME_LENGTH))
         case _:
             item = ""
     return _("{what} ({name})").format(what=part_name, name=item) if item else part_name

@@ -200,6 +200,12 @@ class RequestPage:
         return modes
 
     @property
+    def bound_options(self) -> str:
+        """The request options that were measured; empty if there are none."""
+        options = self.candidate.options
+        return diff.format_json(options) if options else ""
+
+    @property
     def digest(self) -> str:
         return bytes(self.request.digest).hex()
 

@@ -27,7 +27,7 @@ from probes.suite import SUITE_VERSION
 
 MAX_TEXT_LENGTH = 300
 # Parts that are compared name by name.
-_BY_NAME = ("key", "figures", "capabilities", "modes")
+_BY_NAME = ("key", "target", "options", "figures", "capabilities", "modes")
 # Stored for the record; the conditions are evaluated again instead of compared.
 _CONDITIONS = "conditions"
 # Labels of the parts. A part that is compared by name is followed by a dot and the name.
@@ -35,6 +35,8 @@ PART_LABELS = {
     "evidence": gettext_lazy("The evidence itself"),
     "endpoint": gettext_lazy("The endpoint"),
     "key": gettext_lazy("The profile key"),
+    "target": gettext_lazy("The endpoint"),
+    "options": gettext_lazy("Request options"),
     "suite_version": gettext_lazy("The version of the suite"),
     "runs": gettext_lazy("The runs"),
     "figures": gettext_lazy("The figures"),
@@ -90,8 +92,12 @@ def read_unpin_evidence(switch: ModeSwitch) -> dict[str, Any]:
 
 def digest(evidence: Mapping[str, Any]) -> bytes:
     """The sha256 of the evidence in its canonical JSON form."""
-    text = json.dumps(evidence, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).digest()
+    return hashlib.sha256(canonical_json(evidence).encode()).digest()
+
+
+def canonical_json(value: Any) -> str:
+    """The same text for the same value, whatever the order of its names."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 def find_evidence_changes(request: RolloutRequest) -> list[EvidenceChange]:
@@ -149,8 +155,9 @@ def _unpin_parts(switch: ModeSwitch) -> dict[str, Any]:
 
 
 def _current_state(profile: Profile) -> dict[str, Any]:
-    """What applies to the profile and its endpoint now: modes, incidents and stages."""
-    in_force = profile.endpoint.profile_in_force
+    """What applies to the profile and its endpoint now: target, modes, incidents and stages."""
+    endpoint = profile.endpoint
+    in_force = endpoint.profile_in_force
     profile_ids = {profile.pk, in_force.pk}
     switches = (
         ModeSwitch.objects.on()
@@ -159,6 +166,7 @@ def _current_state(profile: Profile) -> dict[str, Any]:
         .order_by("id")
     )
     return {
+        **_sent(endpoint),
         "modes": {
             "effective": policies.effective_modes(profile),
             "on": [_switch(switch) for switch in switches],
@@ -176,6 +184,19 @@ def _key(profile: Profile) -> dict[str, Any]:
         "endpoint": profile.endpoint_url,
         "chat_template_hash": profile.chat_template_hash,
         "epoch": profile.epoch,
+    }
+
+
+def _sent(endpoint: Endpoint) -> dict[str, Any]:
+    """Everything that decides what is sent, as the endpoint has it now.
+
+    An option is kept as JSON text: null is not absent, and true is not 1.
+    """
+    return {
+        "target": {
+            name: getattr(endpoint, name) for name in ("provider", "model", "base_url", "dialect")
+        },
+        "options": {name: canonical_json(value) for name, value in endpoint.options.items()},
     }
 
 
@@ -242,9 +263,17 @@ def _compare_by_name(
 def _text(value: Any) -> str:
     """A value as text: switches by their modes, other structures as JSON."""
     if isinstance(value, str):
-        return value[:MAX_TEXT_LENGTH] or "empty"
+        return _clip(value) or "empty"
     if isinstance(value, list) and value and all(isinstance(each, Mapping) for each in value):
-        return ", ".join(str(each.get("mode", each)) for each in value)[:MAX_TEXT_LENGTH]
+        return _clip(", ".join(str(each.get("mode", each)) for each in value))
     if value in (None, [], {}):
         return "none"
-    return json.dumps(value, ensure_ascii=False, default=str)[:MAX_TEXT_LENGTH]
+    return _clip(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _clip(text: str) -> str:
+    """The beginning of a long text, with a hash that tells it from others that begin alike."""
+    if len(text) <= MAX_TEXT_LENGTH:
+        return text
+    mark = f"… (sha256 {hashlib.sha256(text.encode()).hexdigest()[:12]})"
+    return text[: MAX_TEXT_LENGTH - len(mark)] + mark

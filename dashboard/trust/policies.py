@@ -32,6 +32,7 @@ from health.modes import Mode
 from health.policy import resolve_policy
 from health.policy_facts import ActiveMode, Candidate, PolicyFacts
 from probes.outcomes import Metric
+from probes.strict_json import is_same_json
 
 CHANNEL = "toolgauge_policy"
 # Resolving shares this lock; changing the tool rules, which are in every policy, takes it alone.
@@ -116,6 +117,7 @@ def _read_profile_facts(
         endpoint_url=row.endpoint_url,
         chat_template_hash=row.chat_template_hash,
         dialect=row.dialect,
+        options=row.options,
         epoch=row.epoch,
         stage=row.stage,
         capabilities=row.capabilities,
@@ -131,7 +133,8 @@ def _read_profile_facts(
 
 
 def _candidate(profile: Profile, in_force: Profile) -> Candidate:
-    is_of_vendor = _target(profile) == _target(in_force) and profile.has_template_of_vendor
+    is_same_target = is_same_json(list(_target(profile)), list(_target(in_force)))
+    is_of_vendor = is_same_target and profile.has_template_of_vendor
     prefix = f"Profile {profile.epoch}, which waits to be promoted: "
     return Candidate(
         profile.epoch,
@@ -144,8 +147,10 @@ def _candidate(profile: Profile, in_force: Profile) -> Candidate:
     )
 
 
-def _target(profile: Profile) -> tuple[str, str, str, str]:
-    return profile.provider, profile.model, profile.endpoint_url, profile.dialect
+def _target(profile: Profile) -> tuple[str, str, str, str, dict[str, Any]]:
+    """In the order of the fields of a Candidate."""
+    key = profile.provider, profile.model, profile.endpoint_url
+    return *key, profile.dialect, profile.options
 
 
 def _has_new_engine(profile: Profile) -> bool:

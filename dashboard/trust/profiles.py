@@ -28,6 +28,7 @@ from health.capabilities import text_format
 from health.capability import Capability
 from health.parallel import PARALLEL_FIELDS, confirms
 from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, EngineFacts
+from probes.strict_json import is_same_json
 from probes.suite import SUITE_VERSION
 from probes.target import ProfileKey
 
@@ -46,16 +47,17 @@ def open_first_profile(endpoint: Endpoint) -> Profile:
 
 
 def supersede_if_key_changed(endpoint: Endpoint) -> bool:
-    """Go to the profile of another key or dialect if an edit changed it; the endpoint is locked.
+    """Go to the profile of the key, dialect and options that an edit set; the endpoint is locked.
 
-    A dialect decides what is sent, so what was measured in another one says nothing about it.
+    Dialect and options decide what is sent, so what was measured with others says nothing about
+    it. No list of names tells which options matter: a relay can route by any of them.
     """
     current = endpoint.profile
     # The template of another model or host is not known yet.
     is_shown = current.has_shown_template and _is_target_of(endpoint, current)
     template = current.chat_template_hash if is_shown else endpoint.chat_template_hash
     key = _key(endpoint, template)
-    if key.digest() == bytes(current.key_hash) and endpoint.dialect == current.dialect:
+    if key.digest() == bytes(current.key_hash) and _is_asked_alike(endpoint, current):
         return False
     _supersede(endpoint, current, key, is_declared=not is_shown)
     return True
@@ -246,6 +248,7 @@ def _resume_profile(endpoint: Endpoint, key: ProfileKey, *, in_force: bool) -> P
         model=key.model,
         endpoint_url=key.endpoint,
         dialect=endpoint.dialect,
+        options=endpoint.options,
     )
     if key.chat_template_hash:
         earlier = earlier.filter(chat_template_hash=key.chat_template_hash)
@@ -302,6 +305,7 @@ def _open_profile(  # noqa: PLR0913 -- keyword-only: where the profile begins
         chat_template_hash=key.chat_template_hash,
         declaration=Declaration.OPEN if declared else Declaration.NONE,
         dialect=endpoint.dialect,
+        options=endpoint.options,
         key_hash=key.digest(),
     )
 
@@ -313,6 +317,11 @@ def _key(endpoint: Endpoint, chat_template_hash: str = "") -> ProfileKey:
 def _is_target_of(endpoint: Endpoint, profile: Profile) -> bool:
     target = endpoint.provider, endpoint.model, endpoint.base_url
     return target == (profile.provider, profile.model, profile.endpoint_url)
+
+
+def _is_asked_alike(endpoint: Endpoint, profile: Profile) -> bool:
+    same_dialect = endpoint.dialect == profile.dialect
+    return same_dialect and is_same_json(endpoint.options, profile.options)
 
 
 def _update_leased_run(lease: Lease, **changes: object) -> None:

@@ -56,9 +56,9 @@ def read_endpoint(request: HttpRequest, slug: Slug) -> EndpointOut:
 
 @router.patch("/{slug:slug}", auth=auth.OPERATE, response=EndpointOut, summary="Change an endpoint")
 def change_endpoint(request: HttpRequest, slug: Slug, body: EndpointPatch) -> EndpointOut:
-    """Only what is given changes. Another provider, model, base URL, dialect or declared template
-    opens a new profile; another scheme, host or port deletes the stored key, which never follows
-    to another host."""
+    """Only what is given changes. Another provider, model, base URL, dialect, declared template or
+    request option opens a new profile; another scheme, host or port deletes the stored key, which
+    never follows to another host."""
     endpoint = find_endpoint(slug)
     data = {**EndpointForm(endpoint=endpoint).initial, **_form_data(body)}
     data |= {"seen": body.updated_at.isoformat(), "forget_key": body.forget_key}

@@ -30,6 +30,7 @@ class ProfileOut(BaseModel):
     key: ProfileKey
     stage: str = Field(description="shadow, read_only, write, full; rejected, rolled_back")
     dialect: str = Field(description="What its runs spoke; empty: the provider's own")
+    options: dict[str, Any] = Field(description="The request options that its runs sent")
     in_force: bool = Field(description="The policy follows this one")
     capabilities: dict[str, Any] = Field(
         description="Each with value, trials and interval. `unsettled` is true where the trials "
@@ -58,6 +59,7 @@ class ProfileList(BaseModel):
                             },
                             "stage": "shadow",
                             "dialect": "",
+                            "options": {"temperature": 0},
                             "in_force": True,
                             "capabilities": {
                                 "supports_parallel_tool_use": {"value": True, "trials": 8}
@@ -98,10 +100,11 @@ def list_profiles(
 
 
 def _profile_out(profile: Profile) -> ProfileOut:
-    same = ("epoch", "stage", "dialect", "in_force", "capabilities", "fingerprint", "probe_version")
+    sent = ("dialect", "options")
+    same = ("epoch", "stage", "in_force", "capabilities", "fingerprint", "probe_version")
     times = ("verified_at", "created_at", "ended_at")
     return ProfileOut(
-        **{name: getattr(profile, name) for name in (*same, *times)},
+        **{name: getattr(profile, name) for name in (*sent, *same, *times)},
         key=ProfileKey(
             provider=profile.provider,
             model=profile.model,

@@ -14,17 +14,18 @@ from django.utils.translation import gettext_lazy as _
 
 from dashboard.core.errors import Refused
 from dashboard.endpoints.as_code import drift
-from dashboard.endpoints.as_code.fields import as_file, is_same_json, significant_fields
+from dashboard.endpoints.as_code.fields import as_file, significant_fields
 from dashboard.endpoints.as_code.file_errors import quoted
 from dashboard.endpoints.as_code.file_reader import DeclaredEndpoint
 from dashboard.models import Applied, Credential, Endpoint
 from dashboard.models.people import Team
 from dashboard.runs import credentials
 from probes.messages import JSON
+from probes.strict_json import is_same_json
 from probes.target import origin
 
 # A change of any of these opens a new profile.
-_PROFILE_FIELDS = frozenset({"provider", "model", "base_url", "dialect"})
+_PROFILE_FIELDS = frozenset({"provider", "model", "base_url", "dialect", "options"})
 KEY = "api_key"
 
 

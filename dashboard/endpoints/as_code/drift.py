@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dashboard.endpoints.as_code.fields import as_file, is_same_json
+from dashboard.endpoints.as_code.fields import as_file
 from dashboard.models import Applied, Endpoint
 from probes.messages import JSON
+from probes.strict_json import is_same_json
 
 
 @dataclass(frozen=True, slots=True)

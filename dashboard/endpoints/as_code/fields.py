@@ -198,25 +198,3 @@ def _is_significant(field: Field, value: JSON) -> bool:
     if field.omits_default and value == field.write(field.default()):
         return False
     return field.is_required or value not in (None, {}, [], "")
-
-
-def is_same_json(one: Any, other: Any) -> bool:
-    """Compare as JSON: true is not 1, and the int and float of 1e23 are equal."""
-    if isinstance(one, bool) != isinstance(other, bool):
-        return False
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(
-            is_same_json(one[name], other[name]) for name in one
-        )
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(is_same_json, one, other))
-    if isinstance(one, float) or isinstance(other, float):
-        return bool(_as_float(one) == _as_float(other))
-    return bool(one == other)
-
-
-def _as_float(value: Any) -> Any:
-    try:
-        return float(value) if isinstance(value, int) else value
-    except OverflowError:
-        return value

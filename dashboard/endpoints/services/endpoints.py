@@ -130,7 +130,8 @@ def update(
 ) -> EndpointUpdate:
     """Change an endpoint.
 
-    A new origin deletes the stored key. Another profile key or dialect opens another profile.
+    A new origin deletes the stored key. Another profile key, dialect or request option opens
+    another profile.
     Refuses if it was changed after `seen`, the updated_at that the editor loaded.
     """
     if unknown := fields.keys() - set(FIELDS):

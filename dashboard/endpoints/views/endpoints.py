@@ -154,7 +154,8 @@ def _add_update_messages(request: HttpRequest, updated: endpoints.EndpointUpdate
     messages.success(request, _("{slug} is saved.").format(slug=updated.endpoint.slug))
     if updated.new_epoch:
         message = _(
-            "Its profile key or dialect changed, so another profile begins with a full run."
+            "Its profile key, dialect or request options changed, so another profile begins "
+            "with a full run."
         )
         messages.info(request, message)
     if updated.key_wiped:

@@ -36,7 +36,7 @@ def test_an_edit_is_ours_and_names_its_author(signed_in: Client, person: User) -
 
     page = signed_in.get("/endpoints/steady/")
 
-    assert_contains(page, "The endpoint was edited")
+    assert_contains(page, "Profile 2 began")
     assert_contains(page, "by alice")
     assert_contains(page, "{&quot;stop&quot;: &quot;&lt;b&gt;&quot;}")
     assert_contains(page, "a new one was given")
