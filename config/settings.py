@@ -282,8 +282,10 @@ try:
 except ValueError as exc:
     raise ImproperlyConfigured(f"EGRESS_GRANTS: {exc}") from exc
 
-# The Bearer token that /metrics requires; if empty, /metrics is open.
+# A Bearer token that reads /metrics of all endpoints, beside API tokens with the scope read.
 METRICS_TOKEN = env_secret("METRICS_TOKEN", default="")
+# /metrics needs no token: it names every endpoint to everyone who can reach it.
+METRICS_OPEN = env_bool("METRICS_OPEN", default=False)
 
 # --- API: rates of requests and of telemetry per token; of failed authentication per address -----
 API_RATE = env_rate("API_RATE", default="600/m")

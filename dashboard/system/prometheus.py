@@ -15,6 +15,7 @@ from typing_extensions import override
 
 from dashboard.fleet import queries as fleet
 from dashboard.fleet.queries import Fleet
+from dashboard.models.people import Teams
 from dashboard.system import queries as monitoring
 from dashboard.system.state import SystemState
 from health.severity import Severity
@@ -36,11 +37,14 @@ class _Collector(Collector):
         yield from _endpoint_metrics(self._endpoints)
 
 
-def render_metrics(accept: str) -> tuple[bytes, str]:
-    """The body and its content type, in the format that the Accept header prefers."""
-    state = monitoring.read_system_state(None)
+def render_metrics(accept: str, teams: Teams) -> tuple[bytes, str]:
+    """The body and its content type, in the format that the Accept header prefers.
+
+    Only endpoints of those teams are named and counted; None is all of them.
+    """
+    state = monitoring.read_system_state(teams)
     registry = CollectorRegistry()
-    registry.register(_Collector(state, fleet.read_fleet(state.at, None)))
+    registry.register(_Collector(state, fleet.read_fleet(state.at, teams)))
     encode, content_type = choose_encoder(accept)
     return encode(registry), content_type
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Mapping
 
 from django.conf import settings
 from django.db import Error
@@ -11,8 +12,11 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from dashboard.api import auth
+from dashboard.api.errors import CHALLENGE, ApiError
 from dashboard.core.navigation import visible_groups
 from dashboard.core.permissions import Right, actor_of, needs, own, public
+from dashboard.models.people import Teams
 from dashboard.system import prometheus, readiness, retention_page, system_page, table_sizes
 from dashboard.system import queries as monitoring
 
@@ -62,26 +66,39 @@ def readyz(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def metrics_page(request: HttpRequest) -> HttpResponse:
-    if not _may_read_metrics(request):
-        return _plain_response("Send the METRICS_TOKEN as a Bearer token.", 401)
     try:
-        body, content_type = prometheus.render_metrics(request.headers.get("Accept", ""))
+        teams = _metrics_teams(request)
+        body, content_type = prometheus.render_metrics(request.headers.get("Accept", ""), teams)
+    except ApiError as exc:
+        return _plain_response(exc.message, exc.status, exc.headers)
     except Error:
         return _plain_response("The database does not answer.", 503)
     return HttpResponse(body, content_type=content_type)
 
 
-def _may_read_metrics(request: HttpRequest) -> bool:
-    if not settings.METRICS_TOKEN:
-        return True
+def _metrics_teams(request: HttpRequest) -> Teams:
+    """The teams whose endpoints the caller may read; None is all. Refuses strangers.
+
+    Beside the METRICS_TOKEN, which names everything, those who may read endpoints by the API.
+    """
+    if settings.METRICS_OPEN or _has_metrics_token(request):
+        return None
+    if not any(authenticate(request) for authenticate in auth.READ):
+        message = "Send an API token with the scope 'read', or the METRICS_TOKEN, as a Bearer token"
+        raise ApiError(401, f"{message}.", headers={"WWW-Authenticate": CHALLENGE})
+    return auth.readable_teams(request)
+
+
+def _has_metrics_token(request: HttpRequest) -> bool:
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
     # Bytes, since text that is not ASCII cannot be compared in constant time.
     is_same = hmac.compare_digest(token.strip().encode(), settings.METRICS_TOKEN.encode())
-    return scheme.lower() == "bearer" and is_same
+    return bool(settings.METRICS_TOKEN) and scheme.lower() == "bearer" and is_same
 
 
-def _plain_response(text: str, status: int) -> HttpResponse:
-    response = HttpResponse(f"{text}\n", status=status, content_type="text/plain; charset=utf-8")
-    if status == 401:
-        response.headers["WWW-Authenticate"] = 'Bearer realm="metrics"'
-    return response
+def _plain_response(
+    text: str, status: int, headers: Mapping[str, str] | None = None
+) -> HttpResponse:
+    return HttpResponse(
+        f"{text}\n", status=status, headers=headers, content_type="text/plain; charset=utf-8"
+    )

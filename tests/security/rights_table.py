@@ -40,13 +40,15 @@ class PageRights:
     """Who may GET and who may POST; None if the page does not have that method.
 
     `answers` are the statuses of allowed requests, which can fail for other reasons. For personas
-    in `unseen` it answers 404: the view looks it up among what they may see.
+    in `unseen` it answers 404: the view looks it up among what they may see. `is_for_programs`: it
+    takes a token instead of sending strangers to the sign-in page, and looks at the method first.
     """
 
     get: frozenset[Persona] | None = None
     post: frozenset[Persona] | None = None
     answers: frozenset[int] = _ALLOWED_STATUSES
     unseen: frozenset[Persona] = frozenset()
+    is_for_programs: bool = False
 
 
 # By the names of their addresses.
@@ -175,7 +177,7 @@ PAGES: Mapping[str, PageRights] = {
     # For machines.
     "healthz": PageRights(ANYBODY),
     "readyz": PageRights(ANYBODY, answers=frozenset({200, 503})),
-    "metrics": PageRights(ANYBODY),
+    "metrics": PageRights(READERS, is_for_programs=True),
 }
 
 # Operations of the API by name: who may use each, with a token of every scope.

@@ -104,6 +104,8 @@ def _expected_answer(page: PageRights, address: Address, method: str, persona: P
     # A persona that may use the other method gets 405, not 403.
     may = own if own is not None else other
     assert may is not None, f"{address.name}: who may?"
+    if page.is_for_programs and (own is None or persona is Persona.ANONYMOUS):
+        return "405" if own is None else "401"
     if persona is Persona.ANONYMOUS and persona not in may:
         return "sign in"
     if persona in page.unseen and own is not None:

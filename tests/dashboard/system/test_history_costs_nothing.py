@@ -50,7 +50,7 @@ def test_metrics_scan_no_growing_table(healthy: Endpoint) -> None:
     add_history(healthy)
 
     with CaptureQueriesContext(connection) as queries:
-        prometheus.render_metrics("")
+        prometheus.render_metrics("", None)
 
     assert scanned_tables(queries) == set()
 
