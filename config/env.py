@@ -57,6 +57,17 @@ def env_list(name: str, *, default: str = "") -> list[str]:
     return [item.strip() for item in os.environ.get(name, default).split(",") if item.strip()]
 
 
+def env_servers(name: str) -> list[tuple[str, int]]:
+    """Hosts with a port each: web:8000,[::1]:8001."""
+    servers = []
+    for item in env_list(name):
+        host, _, port = item.rpartition(":")
+        if not (host and port.isascii() and port.isdecimal() and 0 < int(port) < 65536):
+            raise ImproperlyConfigured(f"{name} must look like web:8000,[::1]:8001, not {item!r}.")
+        servers.append((host.strip("[]"), int(port)))
+    return servers
+
+
 def env_counts(name: str) -> dict[str, int]:
     """Names with a count of at least 1 each: ollama=1,openai=16."""
     counts = {}

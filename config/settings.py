@@ -20,6 +20,7 @@ from config.env import (
     env_list,
     env_rate,
     env_secret,
+    env_servers,
     env_str,
 )
 from config.logs import logging_config
@@ -281,6 +282,10 @@ try:
     parse_grants(EGRESS_GRANTS)
 except ValueError as exc:
     raise ImproperlyConfigured(f"EGRESS_GRANTS: {exc}") from exc
+
+# Our web servers and gateways as this process reaches them, such as web:8000. Like the database and
+# the broker, they are never connected to, whatever is granted.
+OWN_SERVERS = env_servers("OWN_SERVERS")
 
 # A Bearer token that reads /metrics of all endpoints, beside API tokens with the scope read.
 METRICS_TOKEN = env_secret("METRICS_TOKEN", default="")

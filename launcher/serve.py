@@ -26,11 +26,17 @@ def serve(*, port: int, data_dir: Path, demo: bool) -> int:
         data = open_data_folder(data_dir)
         with lock_data_folder(data, url):
             _check_port(port)
-            _run(data, stop, {"PUBLIC_URL": url, "DEMO": "1" if demo else "0"}, port)
+            extra = {"PUBLIC_URL": url, "OWN_SERVERS": _own_servers(port)}
+            _run(data, stop, {**extra, "DEMO": "1" if demo else "0"}, port)
     except LaunchError as exc:
         print_line(f"\n{exc}")
         return 2
     return 0
+
+
+def _own_servers(port: int) -> str:
+    """The web server of this start, beside those that the environment names."""
+    return ",".join(filter(None, [os.environ.get("OWN_SERVERS"), f"{ports.LOOPBACK}:{port}"]))
 
 
 def _check_port(port: int) -> None:

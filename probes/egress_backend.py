@@ -57,6 +57,7 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         await asyncio.sleep(seconds)
 
     async def _resolve(self, host: str, port: int) -> list[str]:
+        self._rules.check_name(host, port)
         loop = asyncio.get_running_loop()
         try:
             resolved = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)

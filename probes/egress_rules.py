@@ -29,6 +29,7 @@ class EgressDenied(ConnectFailed):
     retryable = False
 
 
+_OWN_SERVER = "{address} is a server of Toolgauge itself."
 # Refused even if granted: cloud metadata services, link-local addresses, and addresses of many
 # machines or of none.
 ALWAYS_DENIED: tuple[Network, ...] = tuple(
@@ -72,11 +73,12 @@ _NOT_PUBLIC: tuple[Network, ...] = tuple(
 # Everything else in IPv6 is local, reserved or unassigned.
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")
+_COMPATIBLE = IPv6Network("::/96")  # obsolete, and ::1 is among them
 
 
 @dataclass(frozen=True, slots=True)
 class EgressGrant:
-    """Addresses that are allowed although not public, on the ports from first to last."""
+    """Addresses on the ports from first to last: allowed although not public, or denied."""
 
     network: Network
     first_port: int = 1
@@ -91,9 +93,15 @@ class EgressRules:
     """The addresses that may be connected to. If not `public`, only granted ones."""
 
     grants: tuple[EgressGrant, ...] = ()
-    # Toolgauge's own servers, which no endpoint can be.
-    denied: frozenset[tuple[str, int]] = frozenset()
+    # Toolgauge's own servers, which no endpoint can be: addresses, and names with their ports.
+    denied: tuple[EgressGrant, ...] = ()
+    denied_names: frozenset[tuple[str, int]] = frozenset()
     public: bool = True
+
+    def check_name(self, host: str, port: int) -> None:
+        """Raise EgressDenied if the name is ours, whatever it resolves to."""
+        if (host.rstrip(".").lower(), port) in self.denied_names:
+            raise EgressDenied(_OWN_SERVER, address=f"{host}:{port}")
 
     def check(self, host: str, port: int) -> None:
         """Raise EgressDenied unless the numeric address may be connected to."""
@@ -113,10 +121,8 @@ class EgressRules:
             self._check(wrapped, port)
 
     def _check(self, address: Address, port: int) -> None:
-        if (str(address), port) in self.denied:
-            raise EgressDenied(
-                "{address} is a server of Toolgauge itself.", address=_format_address(address, port)
-            )
+        if any(own.covers(address, port) for own in self.denied):
+            raise EgressDenied(_OWN_SERVER, address=_format_address(address, port))
         if any(grant.covers(address, port) for grant in self.grants):
             return
         if not _is_public(address):
@@ -192,7 +198,7 @@ def _wrapped_addresses(address: Address) -> Iterator[Address]:
 
 
 def _embedded_ipv4(address: Address) -> Iterator[IPv4Address]:
-    """The IPv4 addresses that an IPv6 address carries: mapped, 6to4, Teredo, NAT64."""
+    """The IPv4 addresses that an IPv6 address carries: mapped, compatible, 6to4, Teredo, NAT64."""
     if isinstance(address, IPv4Address):
         return
     if address.ipv4_mapped:
@@ -201,7 +207,7 @@ def _embedded_ipv4(address: Address) -> Iterator[IPv4Address]:
         yield address.sixtofour
     if address.teredo:
         yield from address.teredo
-    if address in _NAT64:
+    if address in _NAT64 or (address in _COMPATIBLE and not address.is_loopback):
         yield IPv4Address(int(address) & 0xFFFFFFFF)
 
 

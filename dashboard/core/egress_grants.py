@@ -4,32 +4,73 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
 from django.conf import settings
 
-from probes.egress_rules import EgressRules, parse_grants
+from probes.egress_rules import EgressGrant, EgressRules, parse_grants
+from probes.target import check_base_url
+
+HostPort = tuple[str, int]
+_LOOPBACK = {"127.0.0.0/8", "::1"}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-def read_egress_rules() -> EgressRules:
-    """Public addresses and what EGRESS_GRANTS lists, but never our own database and broker."""
-    return EgressRules(parse_grants(settings.EGRESS_GRANTS), denied=frozenset(_own_servers()))
+def read_egress_rules(*, served_at: HostPort | None = None) -> EgressRules:
+    """Public addresses and what EGRESS_GRANTS lists, but never our own servers.
+
+    `served_at` is where the web server received the current request, if there is one.
+    """
+    servers = {*_own_servers(), *([served_at] if served_at else [])}
+    denied = {grant for host, port in servers for grant in _server_addresses(host, port)}
+    grants = parse_grants(settings.EGRESS_GRANTS)
+    return EgressRules(grants, tuple(denied), frozenset({_public_server()}))
 
 
-def _own_servers() -> Iterator[tuple[str, int]]:
+def _own_servers() -> Iterator[HostPort]:
+    """Database, broker, pages and gateway, as far as a setting names their address."""
     database = settings.DATABASES["default"]
+    yield database["HOST"], int(database["PORT"] or 5432)
     redis = urlsplit(settings.REDIS_URL)
-    yield from _resolve_addresses(database["HOST"], int(database["PORT"] or 5432))
-    yield from _resolve_addresses(redis.hostname or "", redis.port or 6379)
+    yield redis.hostname or "", redis.port or 6379
+    yield from settings.OWN_SERVERS
+    # The address of a public name is often that of a proxy, which serves others too.
+    host, port = _public_server()
+    if any(ip_address(address).is_loopback for address in _resolve(host)):
+        yield host, port
 
 
-def _resolve_addresses(host: str, port: int) -> Iterator[tuple[str, int]]:
+def _public_server() -> HostPort:
+    parts = urlsplit(check_base_url(settings.PUBLIC_URL))
+    return (parts.hostname or "").rstrip("."), parts.port or _DEFAULT_PORTS[parts.scheme]
+
+
+def _server_addresses(host: str, port: int) -> Iterator[EgressGrant]:
+    """The addresses of a server: every address of this machine if it runs here."""
+    addresses = _resolve(host)
+    if any(_is_of_this_machine(address) for address in addresses):
+        addresses |= _LOOPBACK | _resolve(socket.gethostname())
+    return (EgressGrant(ip_network(address), port, port) for address in addresses)
+
+
+def _resolve(host: str) -> set[str]:
     if not host or host.startswith("/"):  # a socket in the file system
-        return
+        return set()
     try:
-        entries = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError:
+        entries = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
         # The name of our server does not resolve, so no URL can lead there by name either.
-        return
-    for entry in entries:
-        yield str(entry[4][0]), port
+        return set()
+    return {str(entry[4][0]).partition("%")[0] for entry in entries}
+
+
+def _is_of_this_machine(address: str) -> bool:
+    """Whether a socket can be bound to it; nothing is sent."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM) as probe:
+            probe.bind((address, 0))
+    except OSError:
+        return False
+    return True

@@ -50,6 +50,11 @@ def client_address(request: HttpRequest) -> str:
     return _parse_address(hops[-proxies]) or _parse_address(peer)
 
 
+def server_address(request: HttpRequest) -> tuple[str, int]:
+    """The address and port of our own that received the request; no header can change them."""
+    return str(request.META["SERVER_NAME"]), int(request.META["SERVER_PORT"])
+
+
 def _parse_address(text: str) -> str:
     try:
         return str(ipaddress.ip_address(text))

@@ -92,3 +92,21 @@ def test_another_database_is_refused(monkeypatch: pytest.MonkeyPatch, text: str)
 
     with pytest.raises(ImproperlyConfigured, match="postgresql://user"):
         env.env_database("DB", default="")
+
+
+def test_servers_are_hosts_with_a_port(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an IPv6 address the brackets go."""
+    monkeypatch.setenv("OWN", "web:8000, [::1]:8001")
+
+    assert env.env_servers("OWN") == [("web", 8000), ("::1", 8001)]
+
+
+@pytest.mark.parametrize("text", ["web", "web:", ":80", "web:0", "web:70000", "web:http"])
+def test_a_server_without_a_port_stops_the_start(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    """A server that is not understood would not be protected."""
+    monkeypatch.setenv("OWN", text)
+
+    with pytest.raises(ImproperlyConfigured, match="OWN must look like"):
+        env.env_servers("OWN")

@@ -188,7 +188,7 @@ def test_no_grant_is_the_rule() -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "::ffff:127.0.0.1"])
 def test_our_own_servers_are_refused_although_granted(host: str) -> None:
     """A grant for this machine does not open our database."""
-    rules = EgressRules(EVERYWHERE, denied=frozenset({("127.0.0.1", 5432)}))
+    rules = EgressRules(EVERYWHERE, denied=parse_grants("127.0.0.1:5432"))
 
     rules.check(host, 5433)
     with pytest.raises(EgressDenied, match="Toolgauge itself"):

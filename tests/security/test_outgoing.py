@@ -9,8 +9,10 @@ import threading
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from dashboard.core import egress_grants
+from dashboard.models.people import Role
 from probes.egress_rules import EgressDenied, EgressRules, parse_grants
 from probes.errors import ConnectFailed, ProbesError
 from probes.http_messages import WireRequest, WireResponse
@@ -19,6 +21,8 @@ from probes.runner import run_trials
 from probes.suite import plan_trials
 from probes.target import Limits, Provider, Target
 from probes.transport import Transport
+from tests.factories import make_person
+from tests.markup import assert_contains
 from tests.security.recording_server import RecordingServer
 
 # Every spelling of an address that resolvers, browsers or libraries are known to accept.
@@ -116,6 +120,74 @@ def test_no_spelling_of_an_address_reaches_us(wildcard_server: RecordingServer, 
     with pytest.raises(ProbesError):
         fetch(form.format(port=wildcard_server.server_port), rules=EgressRules())
 
+    assert wildcard_server.hosts == []
+
+
+# Those that lead to this machine, if anywhere.
+LOCAL_FORMS = FORMS[: FORMS.index("http://10.0.0.1:{port}/")]
+EVERYTHING = "0.0.0.0/0 ::/0"
+
+
+@pytest.mark.parametrize("form", LOCAL_FORMS)
+def test_no_spelling_reaches_our_own_servers(
+    wildcard_server: RecordingServer, settings: Any, form: str
+) -> None:
+    """Not even if everything is granted: a probe of ourselves would look like a person."""
+    port = wildcard_server.server_port
+    settings.EGRESS_GRANTS, settings.PUBLIC_URL = EVERYTHING, f"http://127.0.0.1:{port}"
+    wildcard_server.hosts.clear()
+
+    with pytest.raises(ProbesError):
+        fetch(form.format(port=port), rules=egress_grants.read_egress_rules())
+
+    assert wildcard_server.hosts == []
+
+
+def test_our_own_ports_are_refused_on_every_address_of_this_machine(
+    settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever address the setting names; the same port elsewhere is not ours."""
+    settings.EGRESS_GRANTS = EVERYTHING
+    settings.PUBLIC_URL, settings.OWN_SERVERS = "http://localhost:7991", [("127.0.0.1", 7992)]
+    settings.REDIS_URL = "redis://127.0.0.1:7993/0"
+    monkeypatch.setitem(settings.DATABASES["default"], "HOST", "127.0.0.1")
+    monkeypatch.setitem(settings.DATABASES["default"], "PORT", "7994")
+
+    rules = egress_grants.read_egress_rules()
+
+    for host in ("127.0.0.1", "127.0.0.2", "127.255.0.1", "::1", "::ffff:127.0.0.9"):
+        for port in (7991, 7992, 7993, 7994):
+            with pytest.raises(EgressDenied, match="itself"):
+                rules.check(host, port)
+            rules.check("10.0.0.1", port)
+        rules.check(host, 7990)
+
+
+def test_our_public_name_is_refused_before_it_is_looked_up(settings: Any) -> None:
+    """Behind a proxy the address belongs to others too, so the name counts."""
+    settings.PUBLIC_URL = "https://gauge.example"
+    rules = egress_grants.read_egress_rules()
+
+    for url in ("https://gauge.example/v1", "https://GAUGE.example./v1"):
+        with pytest.raises(EgressDenied, match="itself"):
+            fetch(url, rules=rules)
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("static_files")
+def test_try_it_refuses_the_port_that_serves_it(
+    client: Client, settings: Any, wildcard_server: RecordingServer
+) -> None:
+    """Also where no setting names it, because a proxy stands in front."""
+    settings.EGRESS_GRANTS, settings.PUBLIC_URL = EVERYTHING, "https://gauge.example"
+    client.force_login(make_person("olga", Role.OPERATOR))
+    port = wildcard_server.server_port
+    form = {"provider": "openai", "base_url": f"http://127.0.0.2:{port}/v1", "model": "m"}
+    served_at = {"SERVER_NAME": "127.0.0.1", "SERVER_PORT": str(port)}
+
+    page = client.post("/endpoints/new/try/", {**form, "options": "{}"}, **served_at)
+
+    assert_contains(page, "a server of Toolgauge itself")
     assert wildcard_server.hosts == []
 
 
@@ -286,9 +358,11 @@ def test_servers_without_an_address_are_no_trouble(
     settings: Any, monkeypatch: pytest.MonkeyPatch, host: str
 ) -> None:
     """A socket in the file system, or a name that does not resolve, denies nothing."""
-    settings.EGRESS_GRANTS = ""
+    settings.EGRESS_GRANTS, settings.PUBLIC_URL = "", "http://127.0.0.1:8000"
     monkeypatch.setitem(settings.DATABASES["default"], "HOST", host)
     monkeypatch.setitem(settings.DATABASES["default"], "PORT", "")
     settings.REDIS_URL = "redis://127.0.0.1:6379/0"
 
-    assert egress_grants.read_egress_rules().denied == {("127.0.0.1", 6379)}
+    rules = egress_grants.read_egress_rules()
+
+    assert {each.first_port for each in rules.denied} == {6379, 8000}

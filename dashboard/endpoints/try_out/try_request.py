@@ -16,6 +16,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from dashboard.core import egress_grants
+from dashboard.core.egress_grants import HostPort
 from dashboard.core.errors import Refused
 from dashboard.core.sql import release_connection
 from dashboard.models import Endpoint
@@ -63,12 +64,12 @@ def stored_key(endpoint: Endpoint | None, base_url: str) -> Secret | None:
     return credentials.read_key(endpoint)
 
 
-def send_try(target: Target) -> TryResult:
+def send_try(target: Target, *, served_at: HostPort) -> TryResult:
     """Send one request. Refuses if too many tries are in progress."""
     if not slots.acquire(blocking=False):
         raise Refused(_("Several endpoints are being tried just now. Try again in a moment."))
     try:
-        rules = egress_grants.read_egress_rules()
+        rules = egress_grants.read_egress_rules(served_at=served_at)
         release_connection()
         result = async_to_sync(_send)(target, rules)
     finally:

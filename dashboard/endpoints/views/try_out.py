@@ -13,6 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_POST
 
 from dashboard.core.errors import Refused
+from dashboard.core.http import server_address
 from dashboard.core.permissions import Right, actor_of, needs
 from dashboard.endpoints.forms import EndpointForm, TryForm, typed_values
 from dashboard.endpoints.services import try_limit
@@ -47,7 +48,7 @@ def _try_response(request: HttpRequest, endpoint: Endpoint | None) -> HttpRespon
     try:
         if form.is_valid():
             try_limit.count_try(request.user)
-            context["try_report"] = _send_try(form, endpoint)
+            context["try_report"] = _send_try(request, form, endpoint)
     except Refused as exc:
         context["refusal"] = exc.message
     if request.headers.get("HX-Request"):
@@ -59,11 +60,12 @@ def _try_response(request: HttpRequest, endpoint: Endpoint | None) -> HttpRespon
     return render_endpoint_form(request, endpoint_form, endpoint, **context)
 
 
-def _send_try(form: TryForm, endpoint: Endpoint | None) -> TryReport:
+def _send_try(request: HttpRequest, form: TryForm, endpoint: Endpoint | None) -> TryReport:
     fields = form.cleaned_data
     key, key_label = _choose_key(fields, endpoint)
     target = try_request.build_target(fields, key)
-    return build_report(try_request.send_try(target), target, key_label=key_label)
+    result = try_request.send_try(target, served_at=server_address(request))
+    return build_report(result, target, key_label=key_label)
 
 
 def _choose_key(fields: dict[str, Any], endpoint: Endpoint | None) -> tuple[Secret | None, str]:

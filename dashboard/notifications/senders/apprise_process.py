@@ -76,11 +76,11 @@ class _LogCapture(logging.Handler):
 
 
 def _parse_rules(rules: dict[str, Any]) -> EgressRules:
-    grants = tuple(
-        EgressGrant(ip_network(place), first, last) for place, first, last in rules["grants"]
-    )
-    denied = frozenset((str(host), int(port)) for host, port in rules["denied"])
-    return EgressRules(grants, denied)
+    return EgressRules(_parse_grants(rules["grants"]), _parse_grants(rules["denied"]))
+
+
+def _parse_grants(grants: list[list[Any]]) -> tuple[EgressGrant, ...]:
+    return tuple(EgressGrant(ip_network(place), first, last) for place, first, last in grants)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -18,7 +19,7 @@ from django.conf import settings
 from dashboard.core.errors import Refused
 from dashboard.notifications.senders.delivery_message import Message, SendResult
 from health.translation import mark, say
-from probes.egress_rules import EgressRules
+from probes.egress_rules import EgressGrant, EgressRules
 from probes.secret import Secret
 
 # For starting Python and loading Apprise, in addition to the time for the receiver.
@@ -74,5 +75,8 @@ def _run_apprise(
 
 
 def _rules_json(rules: EgressRules) -> dict[str, Any]:
-    grants = [[str(grant.network), grant.first_port, grant.last_port] for grant in rules.grants]
-    return {"grants": grants, "denied": sorted(rules.denied)}
+    return {"grants": _grants_json(rules.grants), "denied": _grants_json(rules.denied)}
+
+
+def _grants_json(grants: Iterable[EgressGrant]) -> list[list[Any]]:
+    return [[str(grant.network), grant.first_port, grant.last_port] for grant in grants]
