@@ -3,9 +3,12 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, islice
+from dataclasses import dataclass
+from enum import Enum
+from itertools import accumulate, chain, islice
 from urllib.parse import quote, quote_plus
 
 from probes.messages import JSON
@@ -16,17 +19,33 @@ MARK = "[redacted]"
 _MIN_TAIL = 6
 # The stable middle of a base64 text; a shorter one would match by chance.
 _MIN_CORE = 8
+# A key of fewer characters, or a word of fewer letters, occurs in ordinary text by chance.
+_MIN_KEY = 8
+_MIN_LETTERS = 16
+_WHITESPACE = b" \t\r\n\v\f"
+# What may stand between the characters of an echo, and what an escape in JSON leaves of it.
+_BETWEEN = rb"(?:\s|\\[nrt])*"
+_BEFORE_HEX = rb"(?:%|\\x|0x)?"
+_BETWEEN_HEX = rb"(?:[\s:,%-]|\\x|0x)*"
 
 
 class Redactor:
     """Replaces every spelling of a secret, and makes text safe to store and display.
 
     An endpoint may echo the Authorization header anywhere: body, header, redirect, error text.
+    SECURITY.md lists the spellings. A key that is a word is replaced only where it is one.
     """
 
     def __init__(self, secret: Secret | None) -> None:
         value = secret.reveal() if secret else ""
-        self._forms = sorted(_forms(value), key=len, reverse=True) if value else []
+        self._is_word = _is_word(value)
+        exact = _base64_forms(value.encode("utf-8", "replace")) if value else set()
+        texts = _text_forms(value) if value else set()
+        # Of a word, another case or order is another word.
+        self._exact = _longest_first(exact | texts if self._is_word else exact)
+        folded = set() if self._is_word else {form.lower() for form in texts | {_reverse(value)}}
+        self._folded = _longest_first(folded)
+        self._spread = [] if self._is_word else _spread_forms(value, exact)
 
     def text(self, text: str) -> str:
         """The text without the secret, NUL and lone surrogates, which no database text can hold."""
@@ -63,14 +82,44 @@ class Redactor:
                 return value
 
     def _spans(self, data: bytes) -> Iterator[tuple[int, int]]:
-        for form in self._forms:
-            at = data.find(form)
-            while at >= 0:
-                yield at, at + len(form)
-                at = data.find(form, at + 1)
-            tail = _tail(data, form)
-            if tail:
-                yield len(data) - tail, len(data)
+        folded = data.lower()
+        found = [_find(data, form) for form in self._exact]
+        found += [_find(folded, form) for form in self._folded]
+        for start, end in chain.from_iterable(found):
+            if not self._is_word or _is_whole_word(data, start, end):
+                yield start, end
+        yield from self._spread_spans(data, folded)
+
+    def _spread_spans(self, data: bytes, folded: bytes) -> Iterator[tuple[int, int]]:
+        if not self._spread:
+            return
+        # Squeezing is far quicker than the patterns, which few texts need.
+        views = {
+            _View.EXACT: (data, _squeeze(data)),
+            _View.FOLDED: (folded, _squeeze(folded)),
+            _View.HEX: (folded, _squeeze_hex(folded)),
+        }
+        for spread in self._spread:
+            text, squeezed = views[spread.view]
+            if spread.squeezed in squeezed:
+                yield from (match.span() for match in re.finditer(spread.pattern, text))
+
+
+class _View(Enum):
+    """How a text is looked at: as it is, in lower case, or as hexadecimal digits."""
+
+    EXACT = "exact"
+    FOLDED = "folded"
+    HEX = "hex"
+
+
+@dataclass(frozen=True, slots=True)
+class _SpreadForm:
+    """A spelling whose characters may stand apart, such as hex in pairs or wrapped base64."""
+
+    squeezed: bytes
+    pattern: bytes  # compiled when it is needed, which takes milliseconds
+    view: _View
 
 
 def without_surrogates(text: str) -> str:
@@ -78,7 +127,59 @@ def without_surrogates(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _forms(value: str) -> set[bytes]:
+def _is_word(value: str) -> bool:
+    """Whether it is short, or letters of one case: a placeholder rather than a key."""
+    is_plain = value.isalpha() and (value[1:].islower() or value.isupper())
+    return len(value) < (_MIN_LETTERS if is_plain else _MIN_KEY)
+
+
+def _is_whole_word(data: bytes, start: int, end: int) -> bool:
+    before, after = data[start - 1 : start + 1], data[end - 1 : end + 1]
+    return not (start and before.isalnum()) and not (end < len(data) and after.isalnum())
+
+
+def _longest_first(forms: set[bytes]) -> list[bytes]:
+    return sorted(forms, key=len, reverse=True)
+
+
+def _find(data: bytes, form: bytes) -> Iterator[tuple[int, int]]:
+    at = data.find(form)
+    while at >= 0:
+        yield at, at + len(form)
+        at = data.find(form, at + 1)
+    if tail := _tail(data, form):
+        yield len(data) - tail, len(data)
+
+
+def _reverse(value: str) -> bytes:
+    return value[::-1].encode("utf-8", "replace")
+
+
+def _spread_forms(value: str, base64_forms: set[bytes]) -> list[_SpreadForm]:
+    plain = value.encode("utf-8", "replace")
+    folded = [_spread_form(form.lower(), _View.FOLDED) for form in (plain, _reverse(value))]
+    exact = [_spread_form(form, _View.EXACT) for form in base64_forms]
+    digits = plain.hex().encode()
+    pattern = _BEFORE_HEX + _BETWEEN_HEX.join(bytes([digit]) for digit in digits)
+    return [*folded, *exact, _SpreadForm(digits, pattern, _View.HEX)]
+
+
+def _spread_form(form: bytes, view: _View) -> _SpreadForm:
+    pattern = _BETWEEN.join(re.escape(bytes([byte])) for byte in form)
+    return _SpreadForm(_squeeze(form), pattern, view)
+
+
+def _squeeze(data: bytes) -> bytes:
+    for escape in (b"\\n", b"\\r", b"\\t"):
+        data = data.replace(escape, b"")
+    return data.translate(None, _WHITESPACE)
+
+
+def _squeeze_hex(data: bytes) -> bytes:
+    return data.replace(b"0x", b"").replace(b"\\x", b"").translate(None, _WHITESPACE + b":,%-")
+
+
+def _text_forms(value: str) -> set[bytes]:
     ascii_json = json.dumps(value)[1:-1]
     spellings = {
         value,
@@ -92,13 +193,15 @@ def _forms(value: str) -> set[bytes]:
         quote(value),
         quote(value, safe=""),
         quote_plus(value),
+        quote(quote(value, safe=""), safe=""),
+        "".join(f"&#{ord(char)};" for char in value),
+        "".join(f"&#x{ord(char):x};" for char in value),
     }
     spellings |= {_lower_escapes(text) for text in spellings if "%" in text}
     # The arguments of a call are JSON inside JSON, and an echo may nest them once more.
     for _ in range(2):
         spellings |= {json.dumps(text)[1:-1] for text in spellings}
-    raw = {text.encode("utf-8", "replace") for text in spellings}
-    return raw | _base64_forms(value.encode("utf-8", "replace"))
+    return {text.encode("utf-8", "replace") for text in spellings}
 
 
 def _lower_escapes(text: str) -> str:

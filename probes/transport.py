@@ -17,7 +17,7 @@ import httpcore
 import httpx
 from typing_extensions import override
 
-from probes.egress_backend import GuardedBackend
+from probes.egress_backend import GuardedBackend, first_bytes
 from probes.egress_rules import EgressRules
 from probes.errors import (
     ConnectFailed,
@@ -35,6 +35,7 @@ from probes.target import Limits
 __all__ = ["Chunk", "Transport", "WireRequest", "WireResponse"]
 
 USER_AGENT = "toolgauge"
+_TLS_ALERT = b"\x15\x03"
 
 
 class Transport:
@@ -57,7 +58,7 @@ class Transport:
         self.statuses: Counter[int] = Counter()
         self._slots = nullcontext() if at_once is None else asyncio.Semaphore(at_once)
         self._client = httpx.AsyncClient(
-            transport=_EgressTransport(egress) if inner is None and egress is not None else inner,
+            transport=inner or _EgressTransport(egress),
             verify=_tls_context(),
             trust_env=False,
             follow_redirects=False,
@@ -90,6 +91,7 @@ class Transport:
     async def _answer(self, request: httpx.Request) -> WireResponse:
         reading = _ResponseReading(self.limits)
         clock = _Clock(self.limits)
+        first_bytes.set(bytearray())
         try:
             async with clock.timeout:
                 request.extensions["trace"] = clock.trace
@@ -139,7 +141,7 @@ def _tls_context() -> ssl.SSLContext:
 class _EgressTransport(httpx.AsyncBaseTransport):
     """httpx's default transport, over connections that are checked when they are made."""
 
-    def __init__(self, rules: EgressRules) -> None:
+    def __init__(self, rules: EgressRules | None) -> None:
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=_tls_context(),
             max_connections=100,
@@ -297,14 +299,31 @@ def _as_transport_error(
             return TransportError(
                 "The connection was closed before the answer was complete.", received=received
             )
-        case httpx.RemoteProtocolError() if "disconnected" in str(exc):
-            return TransportError("The endpoint closed the connection without an answer.")
         case httpx.RemoteProtocolError():
-            return TransportError(f"The endpoint does not speak HTTP as it should: {exc}")
+            return TransportError(_protocol_failure(exc, bytes(first_bytes.get())))
         case httpx.UnsupportedProtocol() | httpx.LocalProtocolError():
             return TargetError(f"The request cannot be sent: {exc}")
         case _:
             return TransportError("The connection broke off.", received=received)
+
+
+def _protocol_failure(exc: httpx.RemoteProtocolError, first: bytes) -> str:
+    """What is wrong with an answer that did not become one, which began with those bytes."""
+    is_closed = "disconnected" in str(exc)
+    if not first and is_closed:
+        return "The endpoint closed the connection without an answer."
+    if first.startswith(_TLS_ALERT):
+        return "The endpoint speaks TLS: write https:// in the base URL."
+    if first and not first.startswith(b"HTTP/"):
+        # At the end, where redaction also finds a key that was cut off.
+        quoted = repr(first.decode("latin-1"))[1:-1]
+        return (
+            "The endpoint answers, but not in HTTP. Check scheme, host and port of the base URL. "
+            f"The answer begins with: {quoted}"
+        )
+    if is_closed:
+        return "The connection was closed before the answer was complete."
+    return f"The endpoint does not speak HTTP as it should: {exc}"
 
 
 def _connect_failure(exc: httpx.ConnectError, url: httpx.URL) -> ConnectFailed:

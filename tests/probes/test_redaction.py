@@ -15,7 +15,10 @@ from probes.redaction import MARK, Redactor
 from probes.secret import Secret
 
 VALUE = 'sk-canary/4711+zebra"&\\end'
-PRINTABLE = st.text(alphabet=st.characters(min_codepoint=33, max_codepoint=126), min_size=8)
+# Not a word: those are replaced only where they stand alone.
+PRINTABLE = st.text(alphabet=st.characters(min_codepoint=33, max_codepoint=126), min_size=8).filter(
+    lambda key: not key.isalpha()
+)
 SPELLINGS: list[Callable[[str], str]] = [
     lambda key: key,
     lambda key: json.dumps(key)[1:-1],
@@ -29,6 +32,24 @@ SPELLINGS: list[Callable[[str], str]] = [
     lambda key: base64.b64encode(key.encode()).decode(),
     lambda key: base64.b64encode(f"Bearer {key}".encode()).decode(),
     lambda key: base64.urlsafe_b64encode(key.encode()).decode().rstrip("="),
+    str.upper,
+    str.lower,
+    str.swapcase,
+    lambda key: key[::-1],
+    lambda key: key[::-1].upper(),
+    " ".join,
+    lambda key: "\n".join([key[:5], key[5:9], key[9:]]),
+    lambda key: key.encode().hex(),
+    lambda key: key.encode().hex().upper(),
+    lambda key: key.encode().hex(" "),
+    lambda key: key.encode().hex(":"),
+    lambda key: "".join(f"\\x{byte:02x}" for byte in key.encode()),
+    lambda key: ", ".join(f"0x{byte:02X}" for byte in key.encode()),
+    lambda key: "".join(f"%{byte:02X}" for byte in key.encode()),
+    lambda key: "".join(f"%{byte:02x}" for byte in key.encode()),
+    lambda key: "".join(f"&#{ord(char)};" for char in key),
+    lambda key: "".join(f"&#x{ord(char):X};" for char in key),
+    lambda key: quote(quote(key, safe=""), safe=""),
 ]
 
 
@@ -42,6 +63,26 @@ def test_every_spelling_of_a_secret_is_replaced(spell: Callable[[str], str]) -> 
     assert cleaned == f"before {MARK} after"
 
 
+WORDS = ["redir", "key", "EMPTY", "reject", "endpoint", "x", "dummy"]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_key_that_is_a_word_eats_no_other_words(word: str) -> None:
+    """It is replaced as a whole word only: the sentences around it stay readable."""
+    text = "The endpoint redirects us. Two keys, rejected by dummyness; xx EMPTYx endpoints"
+    redactor = Redactor(Secret(word))
+
+    cleaned = redactor.text(f"{text} ({word}) rider")
+
+    assert cleaned == f"{text.replace(f' {word} ', f' {MARK} ')} ({MARK}) rider"
+    assert redactor.text(f'{{"key":"{word}"}}').endswith(f':"{MARK}"}}')
+
+
+def test_a_key_that_is_no_word_is_replaced_within_others() -> None:
+    """An echo need not leave spaces around it."""
+    assert Redactor(Secret("sk-4711-zebra")).text("xsk-4711-zebras") == f"x{MARK}s"
+
+
 @given(st.binary(max_size=9), st.binary(max_size=9))
 def test_a_secret_inside_any_base64_text_is_replaced(head: bytes, tail: bytes) -> None:
     """The key is found at any offset in a base64 text."""
@@ -52,6 +93,18 @@ def test_a_secret_inside_any_base64_text_is_replaced(head: bytes, tail: bytes) -
     middle = base64.b64encode(VALUE.encode()[3:-3]).decode()[:12]
     assert MARK in cleaned
     assert middle not in cleaned
+
+
+def test_a_secret_in_wrapped_base64_is_replaced() -> None:
+    """Mail and PEM break base64 into lines."""
+    encoded = base64.encodebytes(f"authorization: Bearer {VALUE * 4} and more".encode()).decode()
+    assert encoded.count("\n") > 1
+
+    cleaned = Redactor(Secret(VALUE)).text(encoded)
+
+    rest = cleaned.replace(MARK, "").replace("\n", "").rstrip("=")
+    assert b"canary" not in base64.b64decode(rest + "=" * (-len(rest) % 4))
+    assert len(rest) < 60
 
 
 @given(PRINTABLE, st.lists(st.text(), max_size=4), st.data())

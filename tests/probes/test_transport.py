@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import httpx
 import pytest
 
+from probes.egress_rules import EgressRules, parse_grants
 from probes.errors import (
     ConnectFailed,
     Phase,
@@ -139,8 +141,61 @@ async def test_a_server_that_speaks_something_else_is_named() -> None:
         writer.write(b"SSH-2.0-OpenSSH_9.6\r\n\r\n")
 
     async with server(speak) as port, Transport() as transport:
-        with pytest.raises(TransportError, match="does not speak HTTP"):
+        with pytest.raises(TransportError, match=r"not in HTTP.*begins with: SSH-2"):
             await transport.send(ask(local(port)))
+
+
+@pytest.mark.parametrize("egress", [None, EgressRules(parse_grants("127.0.0.0/8"))])
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (
+            b"hello",
+            "but not in HTTP. Check scheme, host and port of the base URL. The answer begins",
+        ),
+        (b"<html>hi</html>\n", "The answer begins with: <html>hi</html>"),
+        (b"-ERR unknown command\r\n", "The answer begins with: -ERR unknown"),
+        (b"SSH-2.0-OpenSSH_9.6\r\n", "The answer begins with: SSH-2.0"),
+        (b"x" * 200_000, "The answer begins with: xxx"),
+        (b"\x15\x03\x01\x00\x02\x02\x16", "speaks TLS: write https://"),
+        (b"HTTP/1.1 200 OK\r\nA: b", "closed before the answer was complete"),
+        (b"HTTP/1.1 2", "closed before the answer was complete"),
+    ],
+    ids=["no line", "HTTP/0.9", "Redis", "SSH", "endless line", "TLS", "cut header", "cut status"],
+)
+async def test_bytes_that_are_no_http_answer_are_quoted(
+    data: bytes, message: str, egress: EgressRules | None
+) -> None:
+    """An answer came, so the message does not say that none did; it names what to check."""
+
+    async def speak(writer: asyncio.StreamWriter) -> None:
+        writer.write(data)
+        await writer.drain()
+
+    async with server(speak) as port, Transport(egress=egress) as transport:
+        with pytest.raises(TransportError, match=re.escape(message)) as caught:
+            await transport.send(ask(local(port)))
+    assert len(str(caught.value)) < 300
+
+
+async def test_the_bytes_of_one_answer_are_not_quoted_for_the_next() -> None:
+    """A kept connection that is closed before the second answer began says that none came."""
+    answers = iter([b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", b""])
+
+    async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for reply in answers:
+            await reader.readuntil(b"{}")
+            writer.write(reply)
+        writer.close()
+
+    async with (
+        await asyncio.start_server(handle, "127.0.0.1", 0) as listening,
+        Transport() as transport,
+    ):
+        url = local(listening.sockets[0].getsockname()[1])
+        assert (await transport.send(ask(url))).body == b"{}"
+        with pytest.raises(TransportError, match="closed the connection without an answer"):
+            await transport.send(ask(url))
 
 
 async def test_a_connection_closed_without_an_answer_is_named() -> None:
