@@ -19,15 +19,12 @@ if TYPE_CHECKING:
 
 GOOD, BELOW, USAGE = 0, 1, 2
 _MARKS = {"ok": "ok  ", "warn": "WARN", "bad": "BAD "}
-_WHERE = (
-    "Run it where the product runs, with its DATABASE_URL, REDIS_URL, SECRET_KEY and "
-    "CREDENTIAL_KEYS; or on the machine where ./run is running, with its --data-dir."
-)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run all checks and print them; exit 1 if one is bad, or with --strict if one warns."""
-    os.environ |= running_product.find_environment(options.data_dir, os.environ)
+    folder = options.data_dir or running_product.default_folder(os.environ)
+    os.environ |= running_product.find_environment(folder, os.environ)
     os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
     try:
         django.setup()
@@ -37,7 +34,9 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _report_unreadable_settings(reason: str) -> int:
-    print_message(f"toolgauge doctor: the settings cannot be read: {reason}\n{_WHERE}")
+    print_message(
+        f"toolgauge doctor: the settings cannot be read: {reason}\n{running_product.WHERE}"
+    )
     return USAGE
 
 
@@ -47,7 +46,7 @@ def _run_checks(options: argparse.Namespace) -> int:
     report = run_checks()
     print_result(_as_json(report) if options.json else "\n".join(map(_format_check, report.checks)))
     if not report.is_reachable:
-        print_message(_WHERE)
+        print_message(running_product.WHERE)
         return USAGE
     failing = {"bad", "warn"} if options.strict else {"bad"}
     return BELOW if report.worst in failing else GOOD

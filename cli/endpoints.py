@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 
 GOOD, BELOW, USAGE, NO_VERDICT = 0, 1, 2, 3
 _STDIO = "-"
-_WHERE = (
-    "Run it where the product runs, with its DATABASE_URL, SECRET_KEY and CREDENTIAL_KEYS; "
-    "or on the machine where ./run is running, with its --data-dir."
-)
 
 
 def add_plan_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +72,6 @@ def add_data_dir_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-dir",
         type=Path,
-        default=Path(__file__).resolve().parent.parent / "var",
         help="of a product that runs on this machine; its database is used (var/)",
     )
 
@@ -100,17 +95,20 @@ def run_with_database(
 
     # Keys of endpoints come from the caller's environment, not from the one added below.
     options.variables = dict(os.environ)
-    os.environ |= running_product.find_environment(options.data_dir, os.environ)
+    folder = options.data_dir or running_product.default_folder(os.environ)
+    os.environ |= running_product.find_environment(folder, os.environ)
     os.environ |= {"DJANGO_SETTINGS_MODULE": "config.settings"}
     try:
         django.setup()
         with actor_context.acting_as(actor_context.command_actor()):
             return command(options)
     except (ImproperlyConfigured, ValueError) as exc:
-        print_message(f"toolgauge: the settings cannot be used: {exc}\n{_WHERE}")
+        reason = f"the settings cannot be used: {exc}"
+        print_message(f"toolgauge: {reason}\n{running_product.WHERE}")
         return USAGE
     except DatabaseError as exc:
-        print_message(f"toolgauge: the database cannot be used: {str(exc).strip()}\n{_WHERE}")
+        reason = f"the database cannot be used: {str(exc).strip()}"
+        print_message(f"toolgauge: {reason}\n{running_product.WHERE}")
         return NO_VERDICT
 
 

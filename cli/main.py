@@ -247,7 +247,6 @@ def _doctor_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data-dir",
         type=Path,
-        default=PROJECT / "var",
         help="of a product that runs on this machine; its servers are looked at (var/)",
     )
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from launcher import ports
 from launcher.errors import LaunchError
 
+LOCK = "run.lock"
 # The length of the simulated history at the first start.
 DEMO_HISTORY = timedelta(days=30)
 
@@ -107,7 +108,7 @@ def write_private(path: Path, text: str) -> None:
 @contextmanager
 def lock_data_folder(data: DataFolder, url: str) -> Iterator[None]:
     """Lock the data folder; a second process gets an error that names the first."""
-    with (data.path / "run.lock").open("a+") as lock:
+    with (data.path / LOCK).open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as exc:

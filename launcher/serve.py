@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from launcher import ports, postgres, services, valkey
+from launcher import ports, postgres, running_product, services, valkey
 from launcher.console import print_line, service_line
 from launcher.datafolder import DataFolder, lock_data_folder, open_data_folder
 from launcher.errors import LaunchError
@@ -60,9 +60,10 @@ def _run(data: DataFolder, stop: StopRequest, extra: dict[str, str], port: int) 
         supervisor.start([vendors])  # at once: it needs no database
         for name, command in services.preparation_commands(env, since):
             supervisor.run_once(name, command)
-        supervisor.bring_up(others)
-        _announce(extra["PUBLIC_URL"], data, time.monotonic() - started)
-        supervisor.keep_up()
+        with running_product.publish_environment(data, env):
+            supervisor.bring_up(others)
+            _announce(extra["PUBLIC_URL"], data, time.monotonic() - started)
+            supervisor.keep_up()
     except StopRequested:
         print_line("\nStopping. Press Ctrl-C again to kill what is left at once.")
     finally:

@@ -82,6 +82,8 @@ class FirstStart:
     ready: set[str]
     page_status: int | None
     second_start: int
+    token: subprocess.CompletedProcess[str]
+    audit_head: subprocess.CompletedProcess[str]
     exit_code: int
     left_over: list[str]
 
@@ -98,6 +100,8 @@ def first_start(tmp_path_factory: pytest.TempPathFactory) -> FirstStart:
             ready=set(re.findall(r"^(\w+) +ready", product.screen.read_text(), re.MULTILINE)),
             page_status=http_status(port, "/readyz"),
             second_start=_second_start(folder, product, port),
+            token=_run_beside(folder / "data", "manage.py", "api_token", "t", "--scope", "read"),
+            audit_head=_run_beside(folder / "data", "-m", "cli.main", "audit", "head"),
             exit_code=product.end(signal.SIGINT),
             left_over=processes_of(folder),
         )
@@ -109,6 +113,15 @@ def first_start(tmp_path_factory: pytest.TempPathFactory) -> FirstStart:
 def used_folder(first_start: FirstStart, tmp_path: Path) -> Path:
     """A data folder whose database is migrated."""
     return Path(shutil.copytree(first_start.data, tmp_path / "data", symlinks=True))
+
+
+def _run_beside(data: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in another shell, which knows the data folder and no other setting."""
+    env = {name: value for name, value in os.environ.items() if name not in SERVER_VARIABLES}
+    command, env["DATA_DIR"] = [sys.executable, *arguments], str(data)
+    return subprocess.run(
+        command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=90
+    )
 
 
 def _second_start(folder: Path, product: Product, port: int) -> int:
@@ -124,6 +137,54 @@ def test_whole_product_starts_and_stops_on_ctrl_c(first_start: FirstStart) -> No
     assert first_start.second_start == 2
     assert first_start.exit_code == 0
     assert first_start.left_over == []
+
+
+def test_commands_find_the_product_that_is_running(first_start: FirstStart) -> None:
+    """Each prints what it promises, without a variable that names the servers."""
+    token, head = first_start.token, first_start.audit_head
+    assert (token.returncode, token.stderr) == (0, "")
+    assert re.fullmatch(r"tg_[a-z0-9]{8}_\S{43}\n", token.stdout)
+    assert (head.returncode, head.stderr) == (0, "")
+    assert re.fullmatch(r"\d+:[0-9a-f]{64}\n", head.stdout)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("manage.py", "api_token", "t", "--scope", "read"),
+        ("manage.py", "migrate", "--check"),
+        ("-m", "cli.main", "audit", "head"),
+    ],
+    ids=["our command", "Django's command", "toolgauge"],
+)
+def test_a_command_where_nothing_runs_says_what_to_do(
+    first_start: FirstStart, arguments: tuple[str, ...]
+) -> None:
+    """The data folder is there, its servers are not."""
+    done = _run_beside(first_start.data, *arguments)
+
+    assert done.returncode in {2, 3}
+    assert "./run" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_command_without_any_settings_says_what_to_do(tmp_path: Path) -> None:
+    """Before the first start, there is no key."""
+    done = _run_beside(tmp_path, "manage.py", "api_token", "t", "--scope", "read")
+
+    assert done.returncode == 2
+    assert "SECRET_KEY" in done.stderr
+    assert "./run" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interpreter_without_our_packages_finds_them() -> None:
+    """`python manage.py` works in a checkout that ./run has set up."""
+    bare = [sys.executable, "-S", "-E", "manage.py", "version"]
+
+    done = subprocess.run(bare, cwd=ROOT, capture_output=True, text=True, check=False, timeout=90)
+
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 @pytest.mark.usefixtures("used_folder")
