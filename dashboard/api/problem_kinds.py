@@ -50,6 +50,12 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             "Somebody else was faster, it is too late, or a rule speaks against it; read the thing "
             "again and decide anew.",
         ),
+        "batch_reused": Kind(
+            409,
+            "The batch id belongs to other events",
+            "A batch with this id was stored before, and its events differ; nothing was stored "
+            "now. Draw a new batch_id for each batch, and repeat it only with the same events.",
+        ),
         "in_progress": Kind(
             409,
             "The same request is under way",

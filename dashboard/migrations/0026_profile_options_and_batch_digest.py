@@ -1,4 +1,4 @@
-"""The request options that a profile was measured with."""
+"""The request options that a profile was measured with, and the digest of a telemetry batch."""
 
 from __future__ import annotations
 
@@ -24,4 +24,7 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField("profile", "options", models.JSONField(db_default={})),
         migrations.RunSQL(_COPY, migrations.RunSQL.noop),
+        migrations.AddField(
+            "observationbatch", "digest", models.BinaryField(max_length=32, null=True)
+        ),
     ]

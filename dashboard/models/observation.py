@@ -45,6 +45,8 @@ class ObservationBatch(models.Model):
 
     # The writer's own id of the batch: a second delivery is ignored.
     batch = models.UUIDField(unique=True)
+    # The SHA-256 of the events as they were sent; null for batches of our own runs.
+    digest = models.BinaryField(max_length=32, null=True)
     # Every row of the batch carries the same time, so one batch lies in one partition.
     at = models.DateTimeField(db_default=Now())
     rows = models.PositiveIntegerField()

@@ -26,14 +26,14 @@ _ARRAY_CODES = {"int2": "h", "int4": "i"}
 
 
 @transaction.atomic
-def store_batch(rows: Sequence[Observation], *, batch: UUID) -> bool:
-    """Store a batch; False if it was stored before.
+def store_batch(rows: Sequence[Observation], *, batch: UUID, digest: bytes | None = None) -> bool:
+    """Store a batch; False if one with its id was stored before.
 
     Raises ValueError for a value that its column cannot hold.
     """
     _check_values(rows)
     with connection.cursor() as cursor:
-        cursor.execute(_INSERT_BATCH, [batch, len(rows)])
+        cursor.execute(_INSERT_BATCH, [batch, len(rows), digest])
         inserted = cursor.fetchone()
     if inserted is None:
         return False
@@ -87,6 +87,6 @@ def _copy(table: str, rows: Sequence[Observation], at: datetime, batch_id: int) 
 
 # A concurrent writer of the same batch waits here until this transaction ends.
 _INSERT_BATCH = """
-INSERT INTO dashboard_observationbatch (batch, at, rows)
-VALUES (%s, statement_timestamp(), %s) ON CONFLICT (batch) DO NOTHING RETURNING id, at
+INSERT INTO dashboard_observationbatch (batch, at, rows, digest)
+VALUES (%s, statement_timestamp(), %s, %s) ON CONFLICT (batch) DO NOTHING RETURNING id, at
 """

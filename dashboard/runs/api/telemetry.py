@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from hashlib import sha256
 from uuid import UUID, uuid5
 
 from django.db.models.functions import Now
@@ -13,6 +14,7 @@ from django.http import HttpRequest
 from ninja import Router
 
 from dashboard.api import auth
+from dashboard.api.errors import ApiError
 from dashboard.core import token_rights
 from dashboard.models import ApiToken, Endpoint, ObservationBatch, Profile
 from dashboard.models.observation import Observation
@@ -37,14 +39,20 @@ _END_REASONS = {stop: number for number, stop in enumerate(Stop)}
 def send_telemetry(request: HttpRequest, body: Batch) -> Receipt:
     """Events that cannot be placed are named in `rejected`, and the others are stored. The same
     batch again stores nothing and says `duplicate`, so a request that timed out can be repeated.
+    The same `batch_id` with other events is refused (409): nothing is stored, nothing changes.
     """
     client = auth.request_token(request).pk
     batch = uuid5(_NAMESPACE, f"{client} {body.batch_id}")
     rows, rejected = _sort_events(body.events, auth.request_token(request))
-    if observations.store_batch(rows, batch=batch):
+    digest = sha256(body.model_dump_json(include={"events"}).encode()).digest()
+    if observations.store_batch(rows, batch=batch, digest=digest):
         return Receipt(accepted=len(rows), duplicate=False, rejected=rejected)
-    stored = ObservationBatch.objects.get(batch=batch).rows
-    return Receipt(accepted=stored, duplicate=True, rejected=rejected)
+    stored = ObservationBatch.objects.get(batch=batch)
+    # Batches that were stored before digests existed have none.
+    if stored.digest is not None and bytes(stored.digest) != digest:
+        message = f"The batch {body.batch_id} was stored before with other events."
+        raise ApiError(409, message, code="batch_reused")
+    return Receipt(accepted=stored.rows, duplicate=True, rejected=rejected)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,6 +73,45 @@ def test_the_same_batch_again_stores_nothing(api: ApiClient) -> None:
     assert len(stored("lane")) == 2
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda events: [*events, events[0]],
+        lambda events: events[:1],
+        lambda events: [{**events[0], "verdicts": {"leak": False}}, events[1]],
+        lambda events: [{**events[0], "endpoint": "gone"}, events[1]],
+        lambda events: [],
+    ],
+    ids=["more", "fewer", "another verdict", "another endpoint", "none"],
+)
+def test_a_batch_id_with_other_events_is_refused(
+    api: ApiClient, change: Callable[[list[Any]], list[Any]]
+) -> None:
+    """Not answered as a duplicate, which would lose them; the stored batch stays."""
+    make_endpoint()
+    sent = batch(event(verdicts={"leak": True}), event())
+    api.post("/telemetry", sent)
+    before = stored("verdicts", "event_at")
+
+    answer = api.post("/telemetry", {**sent, "events": change(sent["events"])})
+
+    assert answer.status_code == 409
+    assert read_error(answer)["code"] == "batch_reused"
+    assert sent["batch_id"] in read_error(answer)["detail"]
+    assert stored("verdicts", "event_at") == before
+    assert api.post("/telemetry", sent).json()["duplicate"] is True
+
+
+def test_a_batch_of_before_the_digests_is_answered_as_a_duplicate(api: ApiClient) -> None:
+    """Nothing is known of its events."""
+    make_endpoint()
+    sent = batch(event())
+    api.post("/telemetry", sent)
+    ObservationBatch.objects.update(digest=None)
+
+    assert api.post("/telemetry", {**sent, "events": []}).json()["duplicate"] is True
+
+
 def test_two_clients_may_draw_the_same_batch_id(make_client: Callable[..., ApiClient]) -> None:
     """One client cannot block the events of another."""
     make_endpoint()

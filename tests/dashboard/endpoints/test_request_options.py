@@ -250,7 +250,7 @@ def test_the_upgrade_gives_each_profile_the_options_of_its_end() -> None:
     change(endpoint, options={"seed": 2}, model="m-3")
     Profile.objects.update(options={})
 
-    migration = import_module("dashboard.migrations.0026_options_of_profiles")
+    migration = import_module("dashboard.migrations.0026_profile_options_and_batch_digest")
     with connection.cursor() as cursor:
         cursor.execute(migration._COPY)
 
