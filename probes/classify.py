@@ -8,7 +8,7 @@ from probes.adapters.base import ErrorBody
 from probes.error_table import ACTIONS, ERROR_PATTERNS, Action, ErrorClass, ErrorPattern
 from probes.relayed_errors import ErrorLayer, error_layers
 
-__all__ = ["Action", "ErrorClass", "ErrorMeaning", "ErrorPattern", "classify_error"]
+__all__ = ["Action", "ErrorClass", "ErrorMeaning", "ErrorPattern", "classify_error", "meant_status"]
 
 # Relays differ in their quotes, not in the words.
 _UNQUOTED = dict.fromkeys(map(ord, "\\`'\"‘’“”"))
@@ -43,12 +43,15 @@ def classify_error(
     return None
 
 
+def meant_status(status: int, code: str) -> int:
+    """The status that an answer means: an error inside a 200 can name another one."""
+    inside_a_200 = status == 200 and code.isascii() and code.isdigit()
+    return int(code) if inside_a_200 and len(code) == 3 else status
+
+
 def _vendor_status(status: int, layer: ErrorLayer) -> int:
     """The status of the vendor's own answer, if a relay or an error inside a 200 names it."""
-    if layer.status is not None:
-        return layer.status
-    inside_a_200 = status == 200 and layer.code.isascii() and layer.code.isdigit()
-    return int(layer.code) if inside_a_200 and len(layer.code) == 3 else status
+    return meant_status(status, layer.code) if layer.status is None else layer.status
 
 
 def _classify_layer(

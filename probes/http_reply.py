@@ -3,7 +3,7 @@ from __future__ import annotations
 import math
 
 from probes.adapters.base import Adapter, ErrorBody
-from probes.classify import ErrorClass, classify_error
+from probes.classify import ErrorClass, classify_error, meant_status
 from probes.errors import (
     AuthRejected,
     NotFound,
@@ -56,10 +56,11 @@ def _as_provider_error(incoming: WireResponse, error: ErrorBody) -> ProviderErro
     status = incoming.status
     detail = f"({status}): {error.message}" if error.message else f"({status})."
     request_id = incoming.headers.get("x-request-id") or incoming.headers.get("request-id")
-    if status in _REJECTIONS:
-        message = f"The endpoint {_REJECTIONS[status]} {detail}"
+    meant = meant_status(status, error.code)
+    if meant in _REJECTIONS:
+        message = f"The endpoint {_REJECTIONS[meant]} {detail}"
         return AuthRejected(status, message, request_id=request_id, received=incoming)
-    if status == 429:
+    if meant == 429:
         message = f"The endpoint asks us to slow down {detail}"
         wait = retry_after(incoming)
         return RateLimited(

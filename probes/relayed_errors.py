@@ -14,6 +14,21 @@ MAX_MESSAGE = 16_000
 MAX_LEVELS = 4
 # A relay's prefix is short; later in the text the same words are the vendor's.
 MAX_PREFIX = 300
+# The HTTP status that a code of MiniMax's `base_resp` stands for; other codes refuse the request.
+BASE_RESP_STATUS = {
+    1000: 500,  # unknown error
+    1001: 504,  # request timeout
+    1002: 429,  # rate limit
+    1004: 401,  # not authorized
+    1013: 500,  # internal service error
+    1024: 500,  # internal error
+    1033: 500,  # system error
+    1039: 429,  # token limit
+    1041: 429,  # connection limit
+    2045: 429,  # rate growth limit
+    2049: 401,  # invalid API key
+    2056: 429,  # usage limit
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +49,10 @@ def error_layers(error: ErrorBody) -> list[ErrorLayer]:
 
 
 def error_inside(body: JSON) -> ErrorBody | None:
-    """The error in the `base_resp` of a MiniMax 200. Never raises."""
+    """The error in the `base_resp` of a MiniMax 200, with the status that it means. Never raises."""
     match body:
         case {"base_resp": {"status_code": int(code), "status_msg": str(text)}} if code != 0:
-            return ErrorBody(text[:MAX_MESSAGE], str(code))
+            return ErrorBody(text[:MAX_MESSAGE], str(BASE_RESP_STATUS.get(code, code)))
         case _:
             return None
 

@@ -10,7 +10,8 @@ from probes.adapters.base import ErrorBody
 from probes.adapters.openai_chat.adapter import OpenAIChatAdapter
 from probes.classify import ErrorClass, ErrorMeaning, ErrorPattern, classify_error
 from probes.error_table import ACTIONS, ERROR_PATTERNS
-from probes.errors import Overloaded, Refused
+from probes.errors import AuthRejected, Overloaded, ProviderError, RateLimited, Refused
+from probes.exchange import is_reached
 from probes.findings import FindingKind
 from probes.http_messages import Chunk, WireResponse
 from probes.http_reply import read_http_reply
@@ -489,6 +490,30 @@ def test_an_error_in_base_resp_of_a_200_is_an_error() -> None:
 
     assert caught.value.kind is FindingKind.SCHEMA_REFUSED
     assert error_inside({"base_resp": {"status_code": 0, "status_msg": "success"}}) is None
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [
+        (1000, Overloaded),
+        (1001, Overloaded),
+        (1002, RateLimited),
+        (1004, AuthRejected),
+        (1013, Overloaded),
+        (2049, AuthRejected),
+    ],
+)
+def test_an_outage_in_base_resp_of_a_200_is_no_refusal_of_the_request(
+    code: int, error: type[ProviderError]
+) -> None:
+    """The request was not taken, so it must not count as available."""
+    body: JSON = {"choices": None, "base_resp": {"status_code": code, "status_msg": "no"}}
+
+    with pytest.raises(error) as caught:
+        read_http_reply(OpenAIChatAdapter(), answer(200, body))
+
+    assert not is_reached(caught.value)
+    assert caught.value.status == 200
 
 
 def test_a_relayed_refusal_reaches_the_finding() -> None:
