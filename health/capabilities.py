@@ -288,8 +288,9 @@ def _replay_rule(facts: Mapping[str, JSON]) -> str | None:
     kept, dropped = facts.get("kept"), facts.get("dropped")
     if kept != "taken":
         return "rejected" if dropped == "taken" else "unknown"
-    later = facts.get("next_dropped")
-    if later is not None and later != "taken" and facts.get("next_kept") == "taken":
+    # A next turn that is refused with all reasoning is refused for something else.
+    later = facts.get("next_dropped") if facts.get("next_kept") == "taken" else None
+    if later is not None and later != "taken":
         return "required_all_turns"
     if dropped != "taken":
         # Without a later turn it is open whether earlier reasoning is required there too.

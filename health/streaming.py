@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from health.capability import CLEAR_MAJORITY, UNKNOWN, UNSETTLED
+from probes.adapters import FORMATS
 from probes.messages import JSON
 from probes.outcomes import Attempt, FindingKind, Outcome
 from probes.suite.turn_judge import Arrival
@@ -107,9 +108,19 @@ def _read_pairs(attempts: Iterable[Attempt], parser: str | None) -> list[Streame
         if isinstance(streams := attempt.facts.get("streams"), bool):
             arrivals = _arrivals(attempt, "streamed", parser)
             failure = arrivals[0] if arrivals and arrivals[0] != Arrival.WORKS else None
+            if streams and failure and _leaks(attempt, parser):
+                # Both sides leak alike, so the stream loses nothing, and it does not work either.
+                continue
             value = Arrival.WORKS if streams else failure or Arrival.LOSES_CALLS
             pairs.append(StreamedTurn(attempt, value))
     return pairs
+
+
+def _leaks(attempt: Attempt, parser: str | None) -> bool:
+    """Whether a call came in the text, in another format than the endpoint's usual one."""
+    formats = attempt.facts.get("formats")
+    seen = formats if isinstance(formats, list | tuple) else ()
+    return any(form and form != parser and form not in FORMATS for form in seen)
 
 
 def _comparable_turns(attempts: Sequence[Attempt], parser: str | None) -> list[StreamedTurn]:

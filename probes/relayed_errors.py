@@ -49,7 +49,7 @@ def error_layers(error: ErrorBody) -> list[ErrorLayer]:
 
 
 def error_inside(body: JSON) -> ErrorBody | None:
-    """The error in the `base_resp` of a MiniMax 200, with the status that it means. Never raises."""
+    """The error in the `base_resp` of a MiniMax 200; its code is the status it means, if known."""
     match body:
         case {"base_resp": {"status_code": int(code), "status_msg": str(text)}} if code != 0:
             return ErrorBody(text[:MAX_MESSAGE], str(BASE_RESP_STATUS.get(code, code)))

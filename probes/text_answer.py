@@ -41,10 +41,12 @@ def read_text_answer(  # noqa: PLR0913 - what is known about a text, by name
     prefill: str = "",
     truncated: bool = False,
     turn: int = 0,
+    as_written: bool = False,
 ) -> TextAnswer:
     """Parse a text that arrives in pieces of any size.
 
     `turn` numbers the texts of one conversation: ids that are minted differ from turn to turn.
+    `as_written` is for a judge: calls keep their names and shapes, and need not fit a schema.
     """
     reader = TextReader(tools, format=format, prefill=prefill, truncated=truncated)
     fed: list[str] = []
@@ -55,7 +57,7 @@ def read_text_answer(  # noqa: PLR0913 - what is known about a text, by name
     items += reader.close()
     raw_calls = [item for item in items if isinstance(item, RawCall)]
     resolved = [
-        resolve_call(raw, tools, position=position, turn=turn)
+        resolve_call(raw, tools, as_written=as_written, position=position, turn=turn)
         for position, raw in enumerate(raw_calls)
     ]
     calls = [call for call in resolved if isinstance(call, ToolCall)]

@@ -12,6 +12,9 @@ The steps, in this order; each change is named in `ToolCall.repairs` in the orde
 
 With `repair=False` there is only strict JSON (or reading by type), the exact name and validation.
 
+With `as_written=True` name and shape are left as they are, and nothing is validated: a call to
+judge, never one to run.
+
 A call that was cut off is a `truncated_call`, even if the received part happens to validate.
 """
 
@@ -39,11 +42,12 @@ _KEY_MARKUP = re.compile(
 )
 
 
-def resolve_call(
+def resolve_call(  # noqa: PLR0913 - what is known about a call, by name
     raw: RawCall,
     tools: Sequence[ToolSpec],
     *,
     repair: bool = True,
+    as_written: bool = False,
     position: int = 0,
     turn: int = 0,
 ) -> ToolCall | BrokenCall:
@@ -53,7 +57,7 @@ def resolve_call(
     minted ids depend on both.
     """
     place = (position, turn) if turn else (position,)
-    return _Resolution(raw, tools, repair, place).run()
+    return _Resolution(raw, tools, repair, place, as_written).run()
 
 
 def resolve_json_call(  # noqa: PLR0913 - what a wire format knows about a call, by name
@@ -98,6 +102,7 @@ class _Resolution:
     tools: Sequence[ToolSpec]
     repair: bool
     place: tuple[int, ...]  # of the call in its conversation
+    as_written: bool = False
 
     def run(self) -> ToolCall | BrokenCall:
         try:
@@ -157,6 +162,8 @@ class _Resolution:
         if match is None or (match.repairs and not self.repair):
             raise _Unresolvable(Breakage.UNKNOWN_TOOL, _unknown_tool_message(name, self.tools))
         spec = next(tool for tool in self.tools if tool.name == match.name)
+        if self.as_written:
+            return _Tool(name, spec.schema)
         return _Tool(spec.name, spec.schema, match.repairs)
 
     def _undeclared_tool(self) -> _Tool:
@@ -196,6 +203,8 @@ class _Resolution:
                 raise _Unresolvable(Breakage.RESIDUAL_MARKUP, message, "$")
 
     def _fit(self, value: JSON, checker: SchemaChecker) -> FittedArguments:
+        if self.as_written and isinstance(value, Mapping):
+            return FittedArguments(value)
         return fit_arguments(value, checker) if self.repair else fit_unchanged(value, checker)
 
     def _argument_text(self) -> str:

@@ -83,7 +83,7 @@ class ReasoningReplayProbe:
         if guessed is not None and not guessed.calls:
             session.check_result_use(turn, guessed, [str(drawn.values["nonce"])])
         kept = answers["kept"]
-        if kept.reply is not None and not kept.reply.calls:
+        if kept.reply is not None:
             later = _next_turn(session, conversation, kept, drawn)
             later_answers = dict(zip(later, (yield _questions(later)), strict=True))
             facts |= {f"next_{name}": _acceptance(answer) for name, answer in later_answers.items()}

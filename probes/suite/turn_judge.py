@@ -259,15 +259,16 @@ def _equal(actual: JSON, expected: JSON) -> bool:
 def _read_text_calls(reply: Reply, tools: Sequence[ToolSpec]) -> tuple[TextAnswer, int]:
     """The calls in the visible text, or if there are none, in the reasoning.
 
-    And how many calls the parser stopped there.
+    And how many calls the parser stopped there. They are taken as written, as those on the wire
+    are: a call that only a repair makes fit is a misfit.
     """
     truncated = reply.stop is Stop.LENGTH
     texts = [part.text for part in reply.parts if isinstance(part, Text)]
-    visible = read_text_answer(texts, tools, truncated=truncated)
+    visible = read_text_answer(texts, tools, truncated=truncated, as_written=True)
     stopped = _count_stopped(visible, SHOWS_CALL)
     if visible.calls or visible.broken or not reply.reasoning:
         return visible, stopped
-    thought = read_text_answer([reply.reasoning], tools, truncated=truncated)
+    thought = read_text_answer([reply.reasoning], tools, truncated=truncated, as_written=True)
     # A model that reasons may write code; only the markup of a call is a call there.
     return thought, stopped + _count_stopped(thought, ENVELOPE)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -360,9 +361,12 @@ def test_the_branches_prove_the_rule_of_replay(facts: dict[str, Any], value: str
     assert field("reasoning_replay", [attempt("reasoning_replay", replay=facts)]).value == value
 
 
-def test_without_a_later_turn_the_rule_of_replay_is_open() -> None:
-    """No trial, so that what an earlier run measured stays."""
-    facts = {k: v for k, v in TAKEN.items() if not k.startswith("next")}
+@pytest.mark.parametrize(
+    "later", [{}, {"next_kept": "closure_order", "next_dropped": "closure_order"}]
+)
+def test_without_a_later_turn_the_rule_of_replay_is_open(later: dict[str, str]) -> None:
+    """No trial, so that what an earlier run measured stays; a refused turn is none either."""
+    facts = {k: v for k, v in TAKEN.items() if not k.startswith("next")} | later
     seen = attempt("reasoning_replay", replay={**facts, "dropped": "replay_missing"})
     capability = field("reasoning_replay", [seen])
 
@@ -573,6 +577,21 @@ def test_faults_of_whole_turns_are_not_the_streams(
     """A weak model, no calls at all, or calls that always come in one text format."""
     attempts = [turns("format", 1, whole, streamed)]
     attempts[0].facts["formats"] = ["hermes" if "hermes" in whole else "openai"]  # type: ignore[index]
+
+    assert field("streaming", attempts).value == value
+
+
+@pytest.mark.parametrize(
+    ("formats", "value"),
+    [(["openai", "openai"], "works"), (["dsml", "dsml"], "unknown"), (["hermes"] * 2, "unknown")],
+)
+def test_streams_that_leak_as_whole_answers_do_are_not_said_to_work(
+    formats: list[str], value: str
+) -> None:
+    """A call that is lost both ways on the wire is the model's; one in the text is a leak."""
+    pair = turns("streaming", 1, ["loses_calls"], ["loses_calls"])
+    others = attempt("format", 1, formats=["openai"], turns={"whole": ["works"]})
+    attempts = [replace(pair, facts={**pair.facts, "streams": True, "formats": formats}), others]
 
     assert field("streaming", attempts).value == value
 

@@ -81,7 +81,7 @@ def test_an_end_without_a_call_repairs_nothing(reply: Reply) -> None:
     ("reply", "kind"),
     [
         (Reply((BrokenCall("{", "bad"),), Stop.TOOL_CALLS), "invalid_json"),
-        (prose('<tool_call>{"name": "probe_fail_once", "arguments": {}}</tool_call>'), LEAKED),
+        (prose('<tool_call>{"name": "probe_fail_once", "arguments": {{'), LEAKED),
     ],
 )
 def test_a_lost_call_after_an_error_is_a_failure_to_read(reply: Reply, kind: str) -> None:

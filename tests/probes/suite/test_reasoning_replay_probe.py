@@ -250,7 +250,7 @@ def test_reasoning_between_tags_counts_and_is_dropped() -> None:
 
 
 def test_a_model_that_calls_again_does_not_leave_the_history_open() -> None:
-    """A call instead of the answer ends no script; the earlier branches stay recorded."""
+    """A call instead of the answer is closed with a result, and the next user turn follows."""
     second_call = calls(thought(), call("probe_add", {"a": 1, "b": 2}, "c7"))
 
     played = play_by_question(
@@ -264,3 +264,7 @@ def test_a_model_that_calls_again_does_not_leave_the_history_open() -> None:
     facts = played.facts["replay"]
     assert isinstance(facts, dict)
     assert (facts["kept"], facts["dropped"]) == ("taken", "taken")
+    assert (facts["next_kept"], facts["next_dropped"]) == ("taken", "taken")
+    last = played.questions[-1].call
+    assert last.turns[-1].role is Role.USER
+    assert {r.call_id for turn in last.turns for r in turn.results} == {"c1", "c7"}

@@ -175,13 +175,37 @@ def test_two_leaked_calls_are_one_finding() -> None:
 
 
 def test_a_leaked_call_that_breaks_its_schema_is_a_trial_of_both() -> None:
-    """A readable call that cannot be run fails its schema too."""
+    """It is read from the text, as it would be from the wire, and fails its schema too."""
     turn = judge(Text(UNFIT))
 
-    assert [finding.kind for finding in turn.faults] == [FindingKind.LEAKED_CALL]
-    assert (turn.calls, turn.format) == ((), None)
+    kinds = [finding.kind for finding in turn.faults]
+    assert kinds == [FindingKind.LEAKED_CALL, FindingKind.SCHEMA_MISMATCH]
+    assert (len(turn.calls), turn.format) == (1, "hermes")
     assert trials(turn)["schema_failure"] == [False]
     assert trials(turn)["unsafe_blocked"] == [False]
+
+
+@pytest.mark.parametrize(
+    ("written", "kind"),
+    [
+        (HERMES.replace("probe_echo", "probe_echo</arg_value>"), FindingKind.UNKNOWN_TOOL),
+        (HERMES.replace("probe_echo", "functions.probe_echo"), FindingKind.UNKNOWN_TOOL),
+        (
+            HERMES.replace(json.dumps(ECHO), json.dumps({"input": ECHO})),
+            FindingKind.SCHEMA_MISMATCH,
+        ),
+        (
+            HERMES.replace(json.dumps(ECHO), json.dumps({"input": json.dumps(ECHO)})),
+            FindingKind.SCHEMA_MISMATCH,
+        ),
+    ],
+)
+def test_a_leaked_call_is_judged_as_it_is_written(written: str, kind: FindingKind) -> None:
+    """A repair of name or shape would hide what fails a schema on the wire."""
+    turn = judge(Text(written))
+
+    assert {finding.kind for finding in turn.faults} == {FindingKind.LEAKED_CALL, kind}
+    assert trials(turn)["schema_failure"] == [False]
 
 
 def test_a_leaked_call_that_was_cut_off_is_no_trial_of_the_schema() -> None:
