@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -10,7 +11,7 @@ from hashlib import sha256
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from probes.messages import JSON
+from probes.messages import JSON, ModelCall, Reasoning
 from probes.outcomes import Metric
 from simulators.faults.effects import NOTHING_KNOWN
 from simulators.faults.fault import Effect
@@ -79,13 +80,14 @@ def compute_truth(
         spec = switch.hooks.spec(spec) if share >= 1 else spec
     traits = spec.find_model(model)
     capabilities = _capabilities(spec, model, options)
-    undetermined: set[str] = set()
+    effects = _configured_effects(shares)
+    undetermined = {name for effect, _ in effects for name in effect.varying}
     for switch, share in shares:
         if share < 1:
             changed = _capabilities(switch.hooks.spec(spec), model, options)
             undetermined |= {name for name in changed if changed[name] != capabilities[name]}
-            undetermined |= set(switch.fault.effect.fields)
-    lasting = [switch.fault.effect for switch, share in shares if share >= 1]
+    undetermined |= {name for effect, share in effects if share < 1 for name in effect.fields}
+    lasting = [effect for effect, share in effects if share >= 1]
     fields = _combine_fields(lasting, capabilities)
     kept = fields if traits.takes_tools else fields.keys() & WITHOUT_TOOLS
     capabilities |= {name: fields[name] for name in kept}
@@ -93,8 +95,10 @@ def compute_truth(
     unsigned = bool(capabilities["parser"]) and traits.replay is ReplayDuty.SIGNATURES
     if capabilities["tool_call_format"] == "none" or unsigned:
         capabilities["reasoning_replay"] = "none"
-    failures = _failure_rates(shares)
-    if failures[Metric.AVAILABILITY] == 1:
+    elif capabilities["reasoning_replay"] != "none" and any(e.hides_replay for e in lasting):
+        capabilities["reasoning_replay"] = "unknown"
+    failures = _failure_rates(effects, shows_reasoning=_shows_reasoning(spec, model, options))
+    if failures[Metric.AVAILABILITY] == 1 or any(e.fields == NOTHING_KNOWN for e in lasting):
         capabilities |= NOTHING_KNOWN
     if not traits.takes_tools:
         failures[Metric.PARSE_SUCCESS] = 1
@@ -104,6 +108,35 @@ def compute_truth(
     if failures[Metric.STREAM_DISAGREEMENT] is None:
         undetermined |= {"supports_streaming_tool_use", "streaming"}
     return GroundTruth(spec, capabilities, failures, tuple(sorted(undetermined)))
+
+
+def _configured_effects(shares: Sequence[tuple[FaultSwitch, float]]) -> list[tuple[Effect, float]]:
+    """The effects of faults and their shares, in a vendor that has all of these faults.
+
+    Where calls always leak, a fault of calls on the wire has none, also another leak.
+    """
+    leaks = (switch for switch, share in shares if share >= 1 and switch.fault.effect.leaks)
+    first_leak = next(leaks, None)
+    return [
+        (_find_effect(switch.fault.effect, leaked=first_leak not in (None, switch)), share)
+        for switch, share in shares
+    ]
+
+
+def _find_effect(effect: Effect, *, leaked: bool) -> Effect:
+    return effect.in_text if leaked and effect.in_text is not None else effect
+
+
+def _shows_reasoning(spec: Spec, model: str, options: Mapping[str, JSON]) -> bool:
+    """Whether the model's answers have readable reasoning beside their text."""
+    shape = spec.style.shape
+    if shape is None or not is_thinking(spec.find_model(model), spec.thinking_switch(options)):
+        return False
+    # MiniMax's dialect asks for this, unless the options say otherwise.
+    fields: Mapping[str, JSON] = {"reasoning_split": True, **options}
+    call = ModelCall(model, (), max_tokens=1, extra={spec.format: fields})
+    parts = shape("A thought.", call, random.Random(0))
+    return any(isinstance(part, Reasoning) and part.text for part in parts)
 
 
 def _combine_fields(effects: Sequence[Effect], capabilities: Mapping[str, JSON]) -> dict[str, JSON]:
@@ -119,11 +152,15 @@ def _combine_fields(effects: Sequence[Effect], capabilities: Mapping[str, JSON])
     return fields
 
 
-def _failure_rates(shares: Sequence[tuple[FaultSwitch, float]]) -> dict[Metric, float | None]:
+def _failure_rates(
+    effects: Sequence[tuple[Effect, float]], *, shows_reasoning: bool
+) -> dict[Metric, float | None]:
     failures: dict[Metric, float | None] = dict.fromkeys(Metric, 0.0)
-    for switch, share in shares:
-        effect = switch.fault.effect
-        for metric, rate in effect.metrics.items():
+    for effect, share in effects:
+        metrics = dict(effect.metrics)
+        if shows_reasoning and effect.bare_reasoning != 0:
+            metrics[Metric.REASONING_ONLY] = effect.bare_reasoning
+        for metric, rate in metrics.items():
             # Calls that always arrive in one text format are parsed from it and count as successes.
             if share >= 1 and effect.fields.get("parser") and metric is Metric.PARSE_SUCCESS:
                 continue
@@ -137,10 +174,10 @@ def _failure_rates(shares: Sequence[tuple[FaultSwitch, float]]) -> dict[Metric, 
         if share < 1 and set(effect.metrics) & CONTENT_METRICS:
             # The fault acts independently on the streamed and on the whole answer.
             failures[Metric.STREAM_DISAGREEMENT] = None
-    for switch, share in shares:
-        if (leak := failures[Metric.LEAK]) and _is_silent(switch.fault.effect):
+    for effect, share in effects:
+        if (leak := failures[Metric.LEAK]) and _is_silent(effect):
             # An answer without a call has nothing to leak.
-            failures[Metric.LEAK] = leak * (1 - share)
+            failures[Metric.LEAK] = None if _silence(effect) is None else leak * (1 - share)
     schema, blocked = failures[Metric.SCHEMA_FAILURE], failures[Metric.UNSAFE_BLOCKED]
     # A validator must also block every call that breaks its schema.
     failures[Metric.UNSAFE_BLOCKED] = (
@@ -150,7 +187,12 @@ def _failure_rates(shares: Sequence[tuple[FaultSwitch, float]]) -> dict[Metric, 
 
 
 def _is_silent(effect: Effect) -> bool:
-    return effect.metrics.get(Metric.PARSE_SUCCESS) == 1 and Metric.LEAK not in effect.metrics
+    return _silence(effect) != 0 and Metric.LEAK not in effect.metrics
+
+
+def _silence(effect: Effect) -> float | None:
+    """The share of the calls that do not arrive, None where it depends on the request."""
+    return effect.metrics.get(Metric.PARSE_SUCCESS, 0)
 
 
 def truth_page(vendors: Mapping[str, Vendor]) -> Callable[[Request], Awaitable[Response]]:

@@ -27,6 +27,13 @@ NO_CALLS: Mapping[str, JSON] = MappingProxyType(
     }
 )
 SILENT = Effect(SILENCE, NO_CALLS)
+# Of a fault that changes calls on the wire alone, in an answer whose calls are text.
+NOTHING = Effect()
+# Of a fault in leaked calls whose markup, names or types each client reads in its own way.
+READER_DECIDES = Effect(
+    dict.fromkeys(set(Metric) - {Metric.AVAILABILITY, Metric.REASONING_ONLY}),
+    varying=frozenset(NO_CALLS) | {"reasoning_replay"},
+)
 # Calls arrive on the wire, and none of them can be read.
 UNREADABLE: Mapping[str, JSON] = MappingProxyType(
     {

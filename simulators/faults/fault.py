@@ -18,11 +18,23 @@ class Effect:
     """How a fault that acts on every answer changes the truth about a vendor.
 
     `metrics` is the share of a metric's trials that fail, None where it depends on the request;
-    `fields` are capabilities.
+    `fields` are capabilities, and `varying` those that depend on how a client reads the answer.
     """
 
     metrics: Mapping[Metric, float | None] = field(default_factory=dict)
     fields: Mapping[str, JSON] = field(default_factory=dict)
+    varying: frozenset[str] = frozenset()
+    # The share of turns of which, from a model that shows its reasoning, nothing else arrives.
+    bare_reasoning: float | None = 0
+    # No history with calls is accepted, so a rule for the reasoning in it cannot be found.
+    hides_replay: bool = False
+    # What it changes instead where calls leak into the text; None for the same.
+    in_text: Effect | None = None
+
+    @property
+    def leaks(self) -> bool:
+        """Whether no call stays on the wire, and all of them come as text."""
+        return self.metrics.get(Metric.LEAK) == 1 and self.metrics.get(Metric.PARSE_SUCCESS) == 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,11 @@ from dataclasses import dataclass, replace
 from typing_extensions import override
 
 from simulators.faults.fault import Fault
+from simulators.faults.refusals.refusal import RefusalCheck, refusal_fault
+from simulators.faults.refusals.replay_refusals import REPLAY_CHECKS
+from simulators.faults.thinking_models import with_thinking
 from simulators.vendors.hooks import FaultHooks
-from simulators.vendors.model_traits import ReplayDuty, ThinkingMode
+from simulators.vendors.model_traits import ReplayDuty
 from simulators.vendors.spec import Spec
 
 NEW_TEMPLATE = (
@@ -35,16 +38,10 @@ def _fault(name: str, row: str, symptom: str, change: Callable[[Spec], Spec]) ->
     return Fault(name, row, symptom, lambda value: hooks)
 
 
-def _require_reasoning(spec: Spec) -> Spec:
+def _reroute(spec: Spec) -> Spec:
     """The same model names, with models that think and require all reasoning to be replayed."""
-    models = {
-        name: replace(
-            model, thinking_mode=ThinkingMode.UNLESS_DISABLED, replay=ReplayDuty.ALL_TURNS
-        )
-        for name, model in spec.models.items()
-    }
-    fingerprint = replace(spec.style, fingerprint="fp_rerouted02")
-    return replace(spec, models=models, style=fingerprint)
+    strict = with_thinking(spec, ReplayDuty.ALL_TURNS)
+    return replace(strict, style=replace(strict.style, fingerprint="fp_rerouted02"))
 
 
 FAULTS = (
@@ -72,10 +69,10 @@ FAULTS = (
         "another system_fingerprint, where the format has one",
         lambda spec: replace(spec, style=replace(spec.style, fingerprint="fp_0123456789")),
     ),
-    _fault(
+    refusal_fault(
         "route-strict",
         "Z02",
         "a re-route to a host whose models think and want the reasoning of every tool turn back",
-        _require_reasoning,
+        RefusalCheck(REPLAY_CHECKS, _reroute),
     ),
 )

@@ -12,7 +12,7 @@ from probes.adapters.json_fields import own_inner_fields
 from probes.events import Event, PartDelta, PartEnded
 from probes.messages import JSON, Extra, Reply, ToolCall
 from probes.outcomes import Metric
-from simulators.faults.effects import UNREADABLE
+from simulators.faults.effects import NOTHING, UNREADABLE
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.json_writers import as_json
 from simulators.vendors.hooks import FaultHooks
@@ -106,7 +106,7 @@ def _without_quotes(text: str) -> str:
     return text.replace('{"', "{", 1).replace('":', ":", 1).removesuffix("}") + ",,}"
 
 
-_EFFECT = Effect({Metric.PARSE_SUCCESS: 1, Metric.UNSAFE_BLOCKED: 1}, UNREADABLE)
+_EFFECT = Effect({Metric.PARSE_SUCCESS: 1, Metric.UNSAFE_BLOCKED: 1}, UNREADABLE, in_text=NOTHING)
 FAULTS = (
     Fault(
         "invalid-json",

@@ -244,7 +244,13 @@ FAULTS = (
         "after an error a tool named invalid is called, which nobody offered",
         _always(AnswerChange(_call_invalid_tool)),
         effect=Effect(
-            {Metric.REPAIR_SUCCESS: 1, Metric.SCHEMA_FAILURE: None}, {"error_repair": "none"}
+            {Metric.REPAIR_SUCCESS: 1, Metric.SCHEMA_FAILURE: None},
+            {"error_repair": "none"},
+            # A text that names a tool which was not offered is not read as a call.
+            in_text=Effect(
+                {**UNREPAIRED.metrics, Metric.SCHEMA_FAILURE: None, Metric.PARSE_SUCCESS: None},
+                UNREPAIRED.fields,
+            ),
         ),
     ),
     Fault(

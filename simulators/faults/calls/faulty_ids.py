@@ -11,7 +11,7 @@ from itertools import count
 from typing_extensions import override
 
 from probes.messages import JSON, Reply, ToolCall
-from simulators.faults.effects import ONE_CALL
+from simulators.faults.effects import NOTHING, ONE_CALL
 from simulators.faults.fault import Effect, Fault
 from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.reply_style import ALPHANUMERIC, HEX
@@ -120,7 +120,7 @@ def _constant_id(call: ToolCall, index: int, rng: random.Random) -> str:
 
 
 # Results cannot be told apart.
-_SHARED = Effect(fields=ONE_CALL)
+_SHARED = Effect(fields=ONE_CALL, in_text=NOTHING)
 _NO_EFFECT = Effect()
 
 

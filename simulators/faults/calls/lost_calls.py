@@ -14,7 +14,7 @@ from probes.messages import JSON, BrokenCall, Reply, Stop, ToolCall
 from probes.outcomes import Metric
 from simulators.faults.calls.argument_strings import respell_events, with_text
 from simulators.faults.calls.event_bodies import Body, change_frames
-from simulators.faults.effects import SILENT, UNREADABLE
+from simulators.faults.effects import NOTHING, READER_DECIDES, SILENT, UNREADABLE
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.leak import without_calls
 from simulators.vendors.hooks import FaultHooks
@@ -115,7 +115,7 @@ FAULTS = (
         "the stop is the one for calls, and no call is there",
         lambda value: PhantomCall(),
         frozenset({"openai", "anthropic"}),
-        SILENT,
+        replace(SILENT, bare_reasoning=1, in_text=NOTHING),
     ),
     Fault(
         "malformed-call",
@@ -123,13 +123,15 @@ FAULTS = (
         "no call: MALFORMED_FUNCTION_CALL in Gemini's format, an error line in Ollama's stream, "
         "an empty answer under a plain stop elsewhere",
         lambda value: MalformedCall(),
-        effect=SILENT,
+        effect=replace(SILENT, bare_reasoning=1),
     ),
     Fault(
         "truncated",
         "",
         "the stop is the one for the token limit, in the middle of the first call",
         lambda value: TruncatedCall(),
-        effect=Effect({**SILENT.metrics, Metric.UNSAFE_BLOCKED: 1}, UNREADABLE),
+        effect=Effect(
+            {**SILENT.metrics, Metric.UNSAFE_BLOCKED: 1}, UNREADABLE, in_text=READER_DECIDES
+        ),
     ),
 )

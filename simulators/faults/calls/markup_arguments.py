@@ -14,7 +14,7 @@ from probes.messages import JSON, Reply, Stop, ToolCall
 from probes.outcomes import Metric
 from simulators.faults.calls.call_changes import CallChange, tool_schema, with_input
 from simulators.faults.calls.damaged_values import DAMAGED, change_strings
-from simulators.faults.effects import ONE_CALL
+from simulators.faults.effects import ONE_CALL, READER_DECIDES
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.leak import without_calls
 from simulators.faults.text.tag_writers import as_text, qwen_xml
@@ -27,7 +27,9 @@ WRONG = Effect(
     {"schema_level": "none", "error_repair": "none"},
 )
 MISNAMED = Effect(
-    WRONG.metrics, {**WRONG.fields, **ONE_CALL, "tool_choice": ["auto", "none", "required"]}
+    WRONG.metrics,
+    {**WRONG.fields, **ONE_CALL, "tool_choice": ["auto", "none", "required"]},
+    in_text=READER_DECIDES,
 )
 _CLOSE = re.compile(r"</(?:parameter|tool_call)>")
 
@@ -116,6 +118,7 @@ FAULTS = (
                 Metric.VALUE_FIDELITY: None,
             },
             ONE_CALL,
+            in_text=READER_DECIDES,
         ),
     ),
     Fault(
@@ -151,13 +154,13 @@ FAULTS = (
         "Z35",
         "argument names and texts with fragments of <arg_key> and </arg_value>",
         lambda value: CallChange(_add_tag_fragments),
-        effect=WRONG,
+        effect=replace(WRONG, in_text=READER_DECIDES),
     ),
     Fault(
         "no-argument-lost",
         "Z32",
         "calls of tools without arguments do not arrive",
         lambda value: CallListChange(_drop_calls_without_arguments),
-        effect=Effect({Metric.PARSE_SUCCESS: None}),
+        effect=Effect({Metric.PARSE_SUCCESS: None}, bare_reasoning=None),
     ),
 )

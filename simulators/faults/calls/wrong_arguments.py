@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import count
 
 from probes.call_arguments import SchemaChecker
@@ -10,6 +11,7 @@ from probes.messages import JSON, Role, ToolCall
 from probes.outcomes import Metric
 from simulators.faults.calls import argument_strings, damaged_values, markup_arguments
 from simulators.faults.calls.call_changes import CallChange, Schema, tool_schema, with_input
+from simulators.faults.effects import READER_DECIDES
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.tag_writers import as_text
 from simulators.model.schema_values import alternatives, properties, required
@@ -117,7 +119,7 @@ FAULTS = (
         "",
         "a value of another type than its schema's",
         lambda value: CallChange(_change_type),
-        effect=_WRONG,
+        effect=replace(_WRONG, in_text=READER_DECIDES),
     ),
     Fault(
         "missing-required",
@@ -149,6 +151,7 @@ FAULTS = (
         effect=Effect(
             {Metric.SCHEMA_FAILURE: None, Metric.VALUE_FIDELITY: None},
             {"schema_level": "simple_object"},
+            in_text=READER_DECIDES,
         ),
     ),
     Fault(
@@ -159,6 +162,7 @@ FAULTS = (
         effect=Effect(
             {Metric.SCHEMA_FAILURE: None, Metric.VALUE_FIDELITY: None},
             {"schema_level": "string_only"},
+            in_text=READER_DECIDES,
         ),
     ),
     Fault(

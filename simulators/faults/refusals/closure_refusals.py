@@ -164,7 +164,7 @@ FAULTS = (
                 "gemini": check_body(_refuse_parts),
             }
         ),
-        Effect({Metric.CLOSURE_ERROR: 1}, {"error_repair": "unknown"}),
+        Effect({Metric.CLOSURE_ERROR: 1}, {"error_repair": "unknown"}, hides_replay=True),
     ),
     refusal_fault(
         "bridge-wanted",

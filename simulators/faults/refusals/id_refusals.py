@@ -6,6 +6,8 @@ import re
 from dataclasses import replace
 
 from probes.adapters.json_fields import text_or_empty
+from probes.outcomes import Metric
+from simulators.faults.fault import Effect
 from simulators.faults.refusals.refusal import (
     Body,
     RefusalCheck,
@@ -102,5 +104,11 @@ FAULTS = (
         "Z49",
         "ids of nine letters and digits, and 400 for any other in a history",
         RefusalCheck({"openai": check_body(_check_nine_characters)}, _with_nine_character_ids),
+        # Calls in the text have no ids, and those that a client gives them are refused.
+        Effect(
+            in_text=Effect(
+                {Metric.CLOSURE_ERROR: 1}, {"error_repair": "unknown"}, hides_replay=True
+            )
+        ),
     ),
 )

@@ -131,6 +131,13 @@ def _refuse_parts(body: Body) -> None:
             raise RequestRefused("Corrupted thought signature.")
 
 
+# Require the reasoning of every tool turn, where a format can carry it.
+REPLAY_CHECKS = {
+    "openai": check_while_thinking(_require_all),
+    "anthropic": check_while_thinking(_require_blocks),
+}
+
+
 def _with_signatures(spec: Spec) -> Spec:
     models = {
         name: replace(model, replay=ReplayDuty.SIGNATURES) for name, model in spec.models.items()

@@ -11,7 +11,7 @@ from typing_extensions import override
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON
 from probes.outcomes import Metric
-from simulators.faults.effects import SILENT
+from simulators.faults.effects import NOTHING, SILENT
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.streams.chat_chunks import (
     StreamedCall,
@@ -21,7 +21,13 @@ from simulators.faults.streams.chat_chunks import (
     rewrite_calls,
     with_finish,
 )
-from simulators.faults.streams.stream_fault import GARBLES, LOSES_CALLS, StreamFaults, StreamRewrite
+from simulators.faults.streams.stream_fault import (
+    GARBLES,
+    LOSES_CALLS,
+    NO_CALLS_IN_STREAMS,
+    StreamFaults,
+    StreamRewrite,
+)
 from simulators.faults.streams.stream_frames import Frame
 from simulators.vendors.reply_style import arguments_text
 
@@ -124,14 +130,17 @@ FAULTS: tuple[Fault, ...] = (
     ),
     _chat(
         "phantom-stream", "Z17", "the stream's finish reason is tool_calls, and it has none",
-        phantom_stream, LOSES_CALLS,
+        phantom_stream, NO_CALLS_IN_STREAMS,
     ),
     _chat.with_hooks(
         "truncated-opener", "Z30",
         "a call cut off in its opener: text in the whole answer, nothing at all in the stream",
         TruncatedOpener({"openai": truncated_opener}),
         Effect(
-            {**SILENT.metrics, Metric.LEAK: None, Metric.UNSAFE_BLOCKED: None}, SILENT.fields
+            {**SILENT.metrics, Metric.LEAK: None, Metric.UNSAFE_BLOCKED: None},
+            SILENT.fields,
+            bare_reasoning=None,
+            in_text=NOTHING,
         ),
     ),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from simulators.faults.fault import Fault
 from simulators.faults.streams.stream_fault import (
     BROKEN_STREAM,
     GARBLES,
-    LOSES_CALLS,
+    NO_CALLS_IN_STREAMS,
     StreamFaults,
     StreamRewrite,
 )
@@ -170,6 +170,6 @@ FAULTS: tuple[Fault, ...] = (
     _gemini("single-chunk", "", "the whole answer comes in one chunk", single_chunk),
     _gemini(
         "malformed-finish", "Z14", "no call, and the finishReason MALFORMED_FUNCTION_CALL",
-        malformed_finish, LOSES_CALLS,
+        malformed_finish, NO_CALLS_IN_STREAMS,
     ),
 )  # fmt: skip

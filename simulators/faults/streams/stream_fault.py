@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
 from probes.outcomes import Metric
+from simulators.faults.effects import NOTHING
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.streams.stream_frames import Rewrite, detect_format, read_frames
 from simulators.vendors.hooks import FaultHooks
@@ -29,16 +30,18 @@ _SHARED_METRICS = (
 )
 
 
-def stream_effect(value: str, *more: Metric) -> Effect:
+def stream_effect(value: str, *more: Metric, in_text: Effect | None = None) -> Effect:
     """The effect of a stream that fails in this way, while whole answers are right."""
     metrics: dict[Metric, float | None] = dict.fromkeys((*_SHARED_METRICS, *more))
     metrics[Metric.STREAM_DISAGREEMENT] = 1
-    return Effect(metrics, {STREAMING: False, "streaming": value})
+    return Effect(metrics, {STREAMING: False, "streaming": value}, in_text=in_text)
 
 
-LEAKS = stream_effect("leaks")
-LOSES_CALLS = stream_effect("loses_calls")
-GARBLES = stream_effect("garbles")
+LEAKS = stream_effect("leaks", in_text=NOTHING)
+LOSES_CALLS = stream_effect("loses_calls", in_text=NOTHING)
+NO_CALLS_IN_STREAMS = replace(LOSES_CALLS, bare_reasoning=None)
+TALKS = stream_effect("loses_calls")
+GARBLES = stream_effect("garbles", in_text=NOTHING)
 REFUSED = stream_effect("refused")
 # A stream that never ends properly.
 BROKEN_STREAM = stream_effect("loses_calls", Metric.AVAILABILITY)

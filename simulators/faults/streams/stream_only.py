@@ -13,7 +13,7 @@ from probes.adapters import FORMATS
 from probes.events import ReplyEnded
 from probes.messages import Reply
 from simulators.faults.fault import EVERY_FORMAT, Fault
-from simulators.faults.streams.stream_fault import BROKEN_STREAM, LEAKS, LOSES_CALLS, REFUSED
+from simulators.faults.streams.stream_fault import BROKEN_STREAM, LEAKS, REFUSED, TALKS
 from simulators.faults.streams.stream_frames import detect_format, read_frames
 from simulators.faults.text.json_writers import hermes
 from simulators.faults.text.leak import Leak
@@ -74,9 +74,7 @@ _TALKS = StreamsOnly(FixedText("I would use {names} for that, and this stream on
 
 FAULTS: tuple[Fault, ...] = (
     Fault("stream-leak", "", "streamed calls come as text", lambda value: _LEAKS, effect=LEAKS),
-    Fault(
-        "stream-prose", "", "streams talk about the call", lambda value: _TALKS, effect=LOSES_CALLS
-    ),
+    Fault("stream-prose", "", "streams talk about the call", lambda value: _TALKS, effect=TALKS),
     Fault(
         "not-streamed",
         "",

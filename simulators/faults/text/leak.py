@@ -10,11 +10,29 @@ from typing_extensions import override
 
 from probes.messages import JSON, Part, Reasoning, ReasoningKind, Reply, Stop, Text, ToolCall
 from probes.outcomes import Metric
+from simulators.faults.effects import NOTHING, ONE_CALL
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.call_writers import SHAPES, Writer
 from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.reply_style import sign_text
 from simulators.vendors.spec import VendorRequest
+
+LEAKED: Mapping[Metric, float | None] = {Metric.PARSE_SUCCESS: 1, Metric.LEAK: 1}
+# The last call of every answer is stopped: a turn with one call has none, and others have a format.
+CUT_LAST = Effect(
+    {**LEAKED, Metric.UNSAFE_BLOCKED: None, Metric.PARALLEL_DOWNGRADE: 1},
+    {
+        **ONE_CALL,
+        "schema_level": "unknown",
+        "tool_call_format": "unsettled",
+        "reasoning_replay": "unknown",
+        "supports_streaming_tool_use": None,
+        "streaming": "unknown",
+        "error_repair": "unknown",
+        "tool_choice": ["none"],
+    },
+    in_text=NOTHING,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +51,7 @@ def leak_fault(  # noqa: PLR0913 -- an entry of the registry
 ) -> Fault:
     """A leak that the parser of that name can parse; it stops a last call that is not closed."""
     fields: dict[str, JSON] = {"tool_call_format": SHAPES[parser], "parser": parser}
-    metrics: dict[Metric, float | None] = {Metric.PARSE_SUCCESS: 1, Metric.LEAK: 1}
-    effect = Effect(metrics | ({Metric.UNSAFE_BLOCKED: None} if cuts_last else {}), fields)
+    effect = CUT_LAST if cuts_last else Effect(LEAKED, fields, in_text=NOTHING)
     hooks = Leak(write)
     return Fault(name, row, symptom, lambda value: hooks, effect=effect)
 

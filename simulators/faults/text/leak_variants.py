@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from probes.messages import Reply, Text, ToolCall
 from probes.outcomes import Metric
+from simulators.faults.effects import NOTHING
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.json_writers import as_json, harmony, hermes
 from simulators.faults.text.leak import keep_only_reasoning, leak_fault, without_calls
@@ -126,6 +127,7 @@ FAULTS = (
                 "parser": "qwen_xml",
                 "reasoning_replay": "tolerated",
             },
+            in_text=NOTHING,
         ),
     ),
     Fault(
@@ -133,6 +135,6 @@ FAULTS = (
         "",
         "calls stand on the wire and, in the hermes format, in the content as well",
         lambda value: LeakBesideCall(),
-        effect=Effect({Metric.LEAK: 1}),
+        effect=Effect({Metric.LEAK: 1}, in_text=NOTHING),
     ),
 )

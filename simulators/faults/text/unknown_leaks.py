@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from probes.messages import ToolCall
 from probes.outcomes import Metric
-from simulators.faults.effects import NO_CALLS, SILENCE
+from simulators.faults.effects import NO_CALLS, NOTHING, SILENCE
 from simulators.faults.fault import Effect, Fault
 from simulators.faults.text.call_writers import Writer
 from simulators.faults.text.json_writers import as_json
@@ -41,7 +41,8 @@ def _code_block(calls: Sequence[ToolCall]) -> str:
 def _fault(name: str, symptom: str, write: Writer) -> Fault:
     # No call can be recovered, so everything that needs one stays unknown; each is a leak, and none
     # gets past the parser.
-    effect = Effect({**SILENCE, Metric.LEAK: 1, Metric.UNSAFE_BLOCKED: 1}, NO_CALLS)
+    metrics = {**SILENCE, Metric.LEAK: 1, Metric.UNSAFE_BLOCKED: 1}
+    effect = Effect(metrics, NO_CALLS, in_text=NOTHING)
     hooks = Leak(write)
     return Fault(name, "Z24", symptom, lambda value: hooks, effect=effect)
 

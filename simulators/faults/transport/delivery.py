@@ -238,7 +238,8 @@ FAULTS = (
         "not-an-object",
         "200 with a JSON list",
         _not_an_object,
-        Effect({Metric.PARSE_SUCCESS: 1}, NOTHING_KNOWN),
+        # A whole answer breaks its format; a stream has no proper end.
+        Effect({Metric.PARSE_SUCCESS: 1, Metric.AVAILABILITY: None}, NOTHING_KNOWN),
     ),
     _plain_fault("empty-body", "200 with nothing in it", _empty_body),
     *outages.FAULTS,
