@@ -59,6 +59,7 @@ class Spec:
     engine: str = ""  # the version that the server reports
     echo: str = ""  # the model named in answers; the requested one if empty
     faults: str = ""  # switches that are always on
+    own_parameters: frozenset[str] = frozenset()  # fields of requests beyond those of the format
     system_position: str = "anywhere"  # where the vendor accepts and obeys system messages
 
     @property

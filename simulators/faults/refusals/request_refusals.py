@@ -6,11 +6,15 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 
+from typing_extensions import override
+
 from probes.adapters.json_fields import object_or_empty, text_or_empty
+from simulators.faults.fault import Fault
 from simulators.faults.refusals.forced_choice import FORCED_CHOICE_REFUSED
 from simulators.faults.refusals.refusal import (
     Body,
     RefusalCheck,
+    chain_rules,
     check_body,
     list_entries,
     refusal_fault,
@@ -18,6 +22,7 @@ from simulators.faults.refusals.refusal import (
 from simulators.faults.refusals.relay_errors import RELAY_WRAPPED
 from simulators.vendors import anthropic_rules
 from simulators.vendors.error_envelopes import RequestRefused
+from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.openai_rules import PARAMETERS
 from simulators.vendors.spec import Rule, Spec, VendorRequest
 
@@ -57,6 +62,13 @@ RESPONSES_PARAMETERS = frozenset(
         "user",
     }
 )
+
+# Per format, the fields of a request, and the refusal of others.
+KNOWN_PARAMETERS = {
+    "openai": (PARAMETERS, "Unknown parameter: '{name}'."),
+    "openai_responses": (RESPONSES_PARAMETERS, "Unknown parameter: '{name}'."),
+    "anthropic": (anthropic_rules.PARAMETERS, "{name}: Extra inputs are not permitted"),
+}
 
 
 def _unknown_variant(body: Body, where: str, value: str, expected: str) -> RequestRefused:
@@ -128,6 +140,18 @@ def _allow_only(known: frozenset[str], text: str) -> Rule:
     return check_body(check)
 
 
+class UnknownParameter(FaultHooks):
+    """Refuses fields that neither the format nor the vendor has."""
+
+    @override
+    def spec(self, spec: Spec) -> Spec:
+        if spec.format not in KNOWN_PARAMETERS:
+            return spec
+        known, text = KNOWN_PARAMETERS[spec.format]
+        check = _allow_only(known | spec.own_parameters, text)
+        return replace(spec, rule=chain_rules(check, spec.rule))
+
+
 def _without_tools(spec: Spec) -> Spec:
     models = {name: replace(model, takes_tools=False) for name, model in spec.models.items()}
     return replace(spec, models=models)
@@ -180,21 +204,12 @@ FAULTS = (
         "400 for a tool without parameters",
         _chat_check(_refuse_empty_schema),
     ),
-    refusal_fault(
+    Fault(
         "unknown-parameter",
         "",
-        "400 for a field that is not in the format's own list",
-        RefusalCheck(
-            {
-                "openai": _allow_only(PARAMETERS, "Unknown parameter: '{name}'."),
-                "openai_responses": _allow_only(
-                    RESPONSES_PARAMETERS, "Unknown parameter: '{name}'."
-                ),
-                "anthropic": _allow_only(
-                    anthropic_rules.PARAMETERS, "{name}: Extra inputs are not permitted"
-                ),
-            }
-        ),
+        "400 for a field that neither the format nor the vendor has",
+        lambda value: UnknownParameter(),
+        frozenset(KNOWN_PARAMETERS),
     ),
     RELAY_WRAPPED,
 )

@@ -11,7 +11,8 @@ from typing_extensions import override
 
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.messages import JSON, Part, Reasoning, ReasoningKind, Reply
-from simulators.faults.fault import Fault
+from probes.outcomes import Metric
+from simulators.faults.fault import Effect, Fault
 from simulators.faults.refusals.refusal import (
     Body,
     RefusalCheck,
@@ -148,6 +149,8 @@ PREFIX_BOUND = Fault(
     "400 where system text, tools or messages before a thinking block have changed",
     lambda value: _HOOKS,
     frozenset({FORMAT}),
+    # A trimmed history is refused; how many of the histories are trimmed depends on the client.
+    Effect({Metric.REASONING_REPLAY_ERROR: None}),
 )
 BLOCKS_UNMODIFIED = refusal_fault(
     "blocks-unmodified",

@@ -40,7 +40,8 @@ def stream_effect(value: str, *more: Metric, in_text: Effect | None = None) -> E
 LEAKS = stream_effect("leaks", in_text=NOTHING)
 LOSES_CALLS = stream_effect("loses_calls", in_text=NOTHING)
 NO_CALLS_IN_STREAMS = replace(LOSES_CALLS, bare_reasoning=None)
-TALKS = stream_effect("loses_calls")
+# Calls in the format of a prompt come in whole answers only.
+TALKS = replace(stream_effect("loses_calls"), varying=frozenset({"prompted_tools"}))
 GARBLES = stream_effect("garbles", in_text=NOTHING)
 REFUSED = stream_effect("refused")
 # A stream that never ends properly.

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
+from probes.adapters.json_fields import list_or_empty, object_or_empty
 from probes.messages import JSON, Part, Reasoning, ReasoningKind, Reply, Stop, Text, ToolCall
 from probes.outcomes import Metric
 from simulators.faults.effects import NOTHING, ONE_CALL
@@ -88,4 +89,7 @@ def _with_thought(reasoning: Reasoning, text: str) -> Reasoning:
                 raw = {**raw, "summary": [{"type": "summary_text", "text": text}]}
             case _:
                 raw = {**raw, "text": text}
+    elif reasoning.kind is ReasoningKind.DETAILS:
+        # The simulated vendors send all reasoning in one entry.
+        raw = [{**object_or_empty(entry), "text": text} for entry in list_or_empty(raw)[:1]]
     return replace(reasoning, text=text, raw=raw)
