@@ -24,9 +24,8 @@ from django_htmx.http import HttpResponseClientRedirect
 from dashboard.accounts import second_factor
 from dashboard.accounts.services import sessions
 from dashboard.accounts.session_store import SessionStore
-from dashboard.core import actor_context, http, permissions
+from dashboard.core import account_requirements, actor_context, http, permissions
 from dashboard.core.actor_context import ActorContext, Via
-from dashboard.people.services import people
 
 log = structlog.get_logger()
 
@@ -121,18 +120,18 @@ def require_own_password(
     """A generated password that was printed must be changed before anything else."""
     if _is_open(request, view, OPEN_WITHOUT_PASSWORD) or not isinstance(request.user, User):
         return None
-    return _redirect_to(request, "password") if people.must_change_password(request.user) else None
+    if not account_requirements.must_change_password(request.user):
+        return None
+    return _redirect_to(request, "password")
 
 
 def require_second_factor(
     request: HttpRequest, view: View, kwargs: Mapping[str, Any]
 ) -> HttpResponseBase | None:
     """A person whose role needs a second factor must set one up before anything else."""
-    if not settings.REQUIRE_SECOND_FACTOR or _is_open(
-        request, view, second_factor.OPEN_WITHOUT_FACTOR
-    ):
+    if _is_open(request, view, second_factor.OPEN_WITHOUT_FACTOR):
         return None
-    if not second_factor.lacks_required_factor(cast(User, request.user)):
+    if not account_requirements.lacks_required_factor(cast(User, request.user)):
         return None
     messages.warning(request, _("Your role needs a second factor. Set one up to go on."))
     return _redirect_to(request, "security")
@@ -147,7 +146,7 @@ GUARDS: tuple[Guard, ...] = (
 
 
 def _is_open(request: HttpRequest, view: View, names: Collection[str]) -> bool:
-    """Whether a view is public or in `names`; the API's views are public and check tokens."""
+    """Whether a view is public or in `names`; dashboard.api.auth checks sessions in the API."""
     declared = permissions.declared_rights(view)
     match = request.resolver_match
     return declared is None or declared.is_public or bool(match and match.url_name in names)

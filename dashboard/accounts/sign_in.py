@@ -19,10 +19,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from dashboard.accounts import second_factor
 from dashboard.accounts.services import sign_in
 from dashboard.accounts.session_store import SessionStore
-from dashboard.core import http
+from dashboard.core import account_requirements, http
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 _PENDING = "pending_sign_in"
@@ -46,7 +45,7 @@ def begin_sign_in(
     if not person.is_active:
         messages.error(request, _("This account is not active. Ask an administrator."))
         return redirect("login")
-    if not has_both_factors and second_factor.has_second_factor(person):
+    if not has_both_factors and account_requirements.has_second_factor(person):
         request.session[_PENDING] = {
             "person": person.pk,
             "bound_to": person.get_session_auth_hash(),

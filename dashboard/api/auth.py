@@ -19,7 +19,14 @@ from typing_extensions import override
 from dashboard.api import idempotency, lookups
 from dashboard.api.errors import CHALLENGE, ApiError, not_found_error
 from dashboard.api.token_check import find_token
-from dashboard.core import actor_context, http, permissions, rate_limits, token_rights
+from dashboard.core import (
+    account_requirements,
+    actor_context,
+    http,
+    permissions,
+    rate_limits,
+    token_rights,
+)
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import Actor, Right
 from dashboard.core.rate_limits import Rate, RateResult
@@ -78,6 +85,7 @@ class Session(AuthBase):
         if "Authorization" in request.headers or not isinstance(request.user, User):
             return None
         actor_context.identify_actor(person_id=request.user.pk, name=request.user.get_username())
+        _check_requirements(request.user)
         _check_right(request, self.right, "You")
         return request.user
 
@@ -155,6 +163,16 @@ def _set_token_actor(request: HttpRequest, token: ApiToken) -> None:
     actor_context.identify_actor(
         token=token.prefix, name=name, person_id=owner.pk if owner else None
     )
+
+
+def _check_requirements(person: User) -> None:
+    """Refuse a session that pages would redirect to what its owner must set up first."""
+    if account_requirements.must_change_password(person):
+        message = "Change the printed password under /settings/password/ first."
+        raise ApiError(403, message, code="password_change_required")
+    if account_requirements.lacks_required_factor(person):
+        message = "Your role needs a second factor. Set one up under /settings/security/ first."
+        raise ApiError(403, message, code="second_factor_required")
 
 
 def _check_right(request: HttpRequest, right: Right, who: str) -> None:

@@ -34,6 +34,17 @@ KINDS: Mapping[str, Kind] = MappingProxyType(
             "This may not be done",
             "The token has not the scope, or whoever made it has not the right; `detail` names it.",
         ),
+        "password_change_required": Kind(
+            403,
+            "The printed password must be changed first",
+            "Sign in, change the password under /settings/password/, then send the request again.",
+        ),
+        "second_factor_required": Kind(
+            403,
+            "A second factor must be set up first",
+            "REQUIRE_SECOND_FACTOR names a role of yours. Set up an app or a passkey under "
+            "/settings/security/, then send the request again.",
+        ),
         "not_found": Kind(
             404,
             "There is no such thing",

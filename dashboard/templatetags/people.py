@@ -6,11 +6,11 @@ from django import template
 from django.contrib.auth.models import User
 from django.template.context import RequestContext
 
+from dashboard.core import account_requirements
 from dashboard.core.permissions import actor_of
 from dashboard.models import Grant, Invitation
 from dashboard.models.people import Role
 from dashboard.people import text as role_text
-from dashboard.people.services import people
 
 register = template.Library()
 
@@ -38,7 +38,7 @@ def open_invitation(person: User) -> Invitation | None:
 
 @register.filter
 def must_change_password(person: User) -> bool:
-    return people.must_change_password(person)
+    return account_requirements.must_change_password(person)
 
 
 @register.filter

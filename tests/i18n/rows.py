@@ -12,8 +12,7 @@ from django.contrib.auth.models import User
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from dashboard.accounts import second_factor
-from dashboard.core import partitions
+from dashboard.core import account_requirements, partitions
 from dashboard.endpoints.as_code.fields import FIELDS, KEY_FIELD
 from dashboard.models import (
     AuditEntry,
@@ -140,7 +139,7 @@ def make_rows(person: User) -> Rows:
 
 def _make_factor(person: User) -> int:
     add_app(person)
-    return int(second_factor.find_factors(person).get().pk)
+    return int(account_requirements.find_factors(person).get().pk)
 
 
 def _make_endpoint(slug: str, failures: int) -> Endpoint:

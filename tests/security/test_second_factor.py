@@ -11,7 +11,9 @@ from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import User
 from django.test import Client
 
-from dashboard.accounts import second_factor
+from dashboard.accounts import one_time_codes
+from dashboard.accounts.services import second_factor
+from dashboard.core import account_requirements
 from dashboard.models.audit import Action
 from tests.factories import make_person
 from tests.markup import assert_contains
@@ -46,7 +48,7 @@ def test_an_app_is_set_up_by_its_first_code(signed_in_client: Client, bob: User)
     assert_contains(
         signed_in_client.post("/settings/security/app/", {"code": "000000"}), "not the code"
     )
-    assert not second_factor.has_second_factor(bob)
+    assert not account_requirements.has_second_factor(bob)
     response = signed_in_client.post("/settings/security/app/", {"code": app_code(secret)})
     codes = re.findall(r"\b\d{8}\b", response.content.decode().partition('id="codes"')[2])
     assert len(codes) == 10
@@ -68,13 +70,29 @@ def test_an_app_is_set_up_by_its_first_code(signed_in_client: Client, bob: User)
     ]
 
 
+def test_the_code_that_set_an_app_up_is_used_up(signed_in_client: Client, bob: User) -> None:
+    """A code is valid once, between setting up, signing in and confirming too."""
+    secret = one_time_codes.new_app_secret()
+    code = app_code(secret)
+    second_factor.add_app(bob, secret=secret, code=code)
+    visitor = Client()
+    sign_in(visitor)
+
+    assert_contains(visitor.post("/login/code/", {"code": code}), "Each code works once")
+    assert not is_signed_in(visitor)
+    assert signed_in_client.post("/confirm/", {"code": code}).status_code == 200
+    later = app_code(secret, steps_later=1)
+    assert signed_in_client.post("/confirm/", {"code": later}).status_code == 302
+    assert_contains(visitor.post("/login/code/", {"code": later}), "Each code works once")
+
+
 def test_new_recovery_codes_replace_the_old_and_go_with_the_last_factor(
     signed_in_client: Client, bob: User
 ) -> None:
     """Old codes no longer work; without a factor there are none."""
     add_app(bob)
     assert "8" in signed_in_client.post("/settings/security/codes/").content.decode()
-    factor = second_factor.find_factors(bob).get()
+    factor = account_requirements.find_factors(bob).get()
 
     signed_in_client.post(f"/settings/security/{factor.pk}/remove/")
 
@@ -136,7 +154,7 @@ def test_a_passkey_of_another_site_is_refused(signed_in_client: Client, bob: Use
     elsewhere = SoftPasskey("testserver.evil.example")
 
     assert_contains(add_passkey(signed_in_client, elsewhere), "was not made")
-    assert not second_factor.has_second_factor(bob)
+    assert not account_requirements.has_second_factor(bob)
 
 
 def test_pages_opened_by_a_bare_address_say_why_there_are_no_passkeys(
@@ -165,7 +183,7 @@ def test_nobody_removes_what_is_not_theirs(signed_in_client: Client, bob: User) 
     """Another's factor does not exist for them."""
     eve = make_person("eve")
     add_app(eve)
-    factor = second_factor.find_factors(eve).get()
+    factor = account_requirements.find_factors(eve).get()
 
     assert signed_in_client.post(f"/settings/security/{factor.pk}/remove/").status_code == 404
-    assert second_factor.has_second_factor(eve)
+    assert account_requirements.has_second_factor(eve)

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from dashboard.accounts import one_time_codes, second_factor
 from dashboard.audit import services as audit
+from dashboard.core import account_requirements
 from dashboard.core.errors import Refused
 from dashboard.models.audit import Action
 
@@ -23,11 +24,13 @@ def add_app(person: User, *, secret: str, code: str) -> list[str]:
 
     Refuses a wrong code: an app that was not set up right would lock its owner out.
     """
-    if one_time_codes.matching_step(secret, code) is None:
+    step = one_time_codes.matching_step(secret, code)
+    if step is None:
         raise Refused(_("This is not the code that the app should show now. Look at it again."))
     try:
         with transaction.atomic():
-            data = {"secret": second_factor.seal(secret)}
+            # `last` uses the code up: the one that set the app up cannot sign in as well.
+            data = {"secret": second_factor.seal(secret), "last": step}
             Authenticator.objects.create(user=person, type=_TOTP, data=data)
             return _record_added_factor(person, "app")
     except IntegrityError as exc:
@@ -47,7 +50,7 @@ def remove_factor(person: User, factor: Authenticator) -> None:
     """Remove a factor; removing the last one removes the recovery codes too."""
     label = _factor_label(factor)
     factor.delete()
-    if not second_factor.has_second_factor(person):
+    if not account_requirements.has_second_factor(person):
         Authenticator.objects.filter(user=person, type=_CODES).delete()
     _record(person, before={"removed": label})
 
@@ -55,7 +58,7 @@ def remove_factor(person: User, factor: Authenticator) -> None:
 @transaction.atomic
 def renew_recovery_codes(person: User) -> list[str]:
     """Replace the recovery codes; the old ones no longer work."""
-    if not second_factor.has_second_factor(person):
+    if not account_requirements.has_second_factor(person):
         raise Refused(_("Recovery codes stand in for a lost second factor: set one up first."))
     codes = _create_recovery_codes(person)
     _record(person, after={"recovery codes": "new"})
@@ -65,7 +68,7 @@ def renew_recovery_codes(person: User) -> list[str]:
 @transaction.atomic
 def reset_factors(person: User) -> bool:
     """Remove all second factors of a person who lost theirs. False if there were none."""
-    labels = [_factor_label(factor) for factor in second_factor.find_factors(person)]
+    labels = [_factor_label(factor) for factor in account_requirements.find_factors(person)]
     Authenticator.objects.filter(user=person).delete()
     if labels:
         _record(person, before={"removed": labels})

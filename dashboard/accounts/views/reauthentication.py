@@ -18,10 +18,9 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from dashboard.accounts import login_throttle, passkeys, reauthentication
-from dashboard.accounts import second_factor as second_factors
 from dashboard.accounts.services import external_accounts, second_factor
 from dashboard.accounts.views.sign_in import render_throttled
-from dashboard.core import http
+from dashboard.core import account_requirements, http
 from dashboard.core.permissions import own
 
 
@@ -61,7 +60,7 @@ def confirm_page(request: HttpRequest) -> HttpResponse:
             return render_throttled(request, wait)
         form.add_error(None, _("This was not right. Nothing was changed; try again."))
     is_linked = settings.OIDC_ON and external_accounts.find_link(person)
-    kinds = set(second_factors.find_factors(person).values_list("type", flat=True))
+    kinds = set(account_requirements.find_factors(person).values_list("type", flat=True))
     context = {
         "form": form,
         "next": next_url,

@@ -20,12 +20,12 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from qrcode.image.svg import SvgPathImage
 
 from dashboard.accounts import one_time_codes, passkeys
-from dashboard.accounts import second_factor as second_factors
 from dashboard.accounts.reauthentication import (
     require_reauthentication,
     require_reauthentication_when,
 )
 from dashboard.accounts.services import external_accounts, second_factor
+from dashboard.core import account_requirements
 from dashboard.core.errors import Refused
 from dashboard.core.permissions import own
 
@@ -55,14 +55,13 @@ class PasskeyForm(forms.Form):
 @never_cache
 def security_page(request: HttpRequest) -> HttpResponse:
     person = cast(User, request.user)
-    factors = list(second_factors.find_factors(person))
+    factors = list(account_requirements.find_factors(person))
     context = {
         "app": next((factor for factor in factors if factor.type == "totp"), None),
         "passkeys": [factor for factor in factors if factor.type == "webauthn"],
         "codes_left": second_factor.count_recovery_codes(person),
         "passkeys_possible": passkeys.are_supported(request),
-        "lacks_required_factor": bool(settings.REQUIRE_SECOND_FACTOR)
-        and second_factors.lacks_required_factor(person),
+        "lacks_required_factor": account_requirements.lacks_required_factor(person),
         "oidc": settings.OIDC_NAME if settings.OIDC_ON else "",
         "linked": external_accounts.find_link(person) if settings.OIDC_ON else None,
     }
@@ -121,10 +120,10 @@ def add_passkey(request: HttpRequest) -> HttpResponse:
 @require_POST
 def remove_factor(request: HttpRequest, factor_id: int) -> HttpResponse:
     person = cast(User, request.user)
-    factor = get_object_or_404(second_factors.find_factors(person), pk=factor_id)
+    factor = get_object_or_404(account_requirements.find_factors(person), pk=factor_id)
     second_factor.remove_factor(person, factor)
     text = _("It is removed.")
-    if not second_factors.has_second_factor(person):
+    if not account_requirements.has_second_factor(person):
         text = _("It is removed. You sign in with your password alone.")
     messages.success(request, text)
     return redirect("security")

@@ -27,10 +27,9 @@ from django_htmx.middleware import HtmxDetails
 from typing_extensions import override
 
 from dashboard.accounts import login_throttle, passkeys, sign_in
-from dashboard.accounts import second_factor as second_factors
 from dashboard.accounts.services import second_factor
 from dashboard.accounts.sign_in import PendingSignIn
-from dashboard.core import durations, http
+from dashboard.core import account_requirements, durations, http
 from dashboard.core.permissions import own, public
 
 
@@ -115,7 +114,9 @@ def code_page(request: HttpRequest) -> HttpResponse:
             )
         if wait := login_throttle.record_failure(request, pending.person.username):
             return render_throttled(request, wait)
-    has_passkeys = second_factors.find_factors(pending.person).filter(type="webauthn").exists()
+    has_passkeys = (
+        account_requirements.find_factors(pending.person).filter(type="webauthn").exists()
+    )
     context = {"form": form, "has_passkeys": has_passkeys}
     return render(request, "accounts/login_code.html", context)
 

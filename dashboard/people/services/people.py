@@ -118,13 +118,6 @@ def create_first_administrator(*, password: str) -> User:
     return person
 
 
-def must_change_password(person: User) -> bool:
-    """Whether the person still has the printed password; checked for every page."""
-    # Only administrators can have one, so nobody else pays for the query.
-    generated = DrawnPassword.objects.filter(person=person.pk, stored=person.password)
-    return person.is_superuser and generated.exists()
-
-
 def _withdraw_requests(person: User, *, by: User) -> None:
     pending = RolloutRequest.objects.pending().filter(requested_by=person)
     for request in pending.select_related("profile").order_by("profile__endpoint", "pk"):
