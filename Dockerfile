@@ -23,4 +23,5 @@ EXPOSE 8000
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=4 \
     CMD ["python", "-m", "launcher.healthcheck", "8000"]
 CMD ["python", "-m", "uvicorn", "config.asgi:application", "--host", "0.0.0.0", "--port", "8000", \
-     "--no-access-log", "--no-server-header", "--lifespan", "off", "--timeout-graceful-shutdown", "20"]
+     "--no-access-log", "--no-server-header", "--no-proxy-headers", "--lifespan", "off", \
+     "--timeout-graceful-shutdown", "20"]

@@ -229,7 +229,9 @@ def _serve(descriptor: int) -> int:
     app = Starlette(
         routes=[Route(HELLO, hello), Route(THINK, think), Mount("/", build_app(latency=(0, 0)))]
     )
-    config = uvicorn.Config(app, log_level="critical", access_log=False, lifespan="off")
+    config = uvicorn.Config(
+        app, log_level="critical", access_log=False, lifespan="off", proxy_headers=False
+    )
     with socket.socket(fileno=descriptor) as listener, contextlib.suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listener])
     return 0

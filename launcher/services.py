@@ -60,6 +60,14 @@ def product_services(
     ]
 
 
+def web_arguments(host: str, port: int) -> list[str]:
+    """Return the arguments of Python that serve the pages and the API."""
+    # uvicorn would believe X-Forwarded-For of every local peer; TRUSTED_PROXIES decides instead.
+    options = ["--no-access-log", "--no-server-header", "--no-proxy-headers", "--lifespan", "off"]
+    address = ["--host", host, "--port", str(port)]
+    return ["-m", "uvicorn", "config.asgi:application", *address, *options]
+
+
 def _vendors_service(env: Mapping[str, str], log: Path, port: int, since: str | None) -> Service:
     options = ["--port", str(port), *_since_option(since)]
     command = _python_command(env, log, "-m", "cli.main", "simulate", *options)
@@ -76,14 +84,12 @@ def _since_option(since: str | None) -> list[str]:
 
 
 def _web_service(env: Mapping[str, str], log: Path, port: int) -> Service:
-    address = ["--host", ports.LOOPBACK, "--port", str(port)]
     # Pages with open event streams must not delay a stop.
-    options = ["--no-access-log", "--no-server-header", "--lifespan", "off"]
-    options += ["--timeout-graceful-shutdown", "5"]
+    options = ["--timeout-graceful-shutdown", "5"]
     command = _python_command(
         {**env, "DATABASE_POOL_SIZE": env.get("DATABASE_POOL_SIZE", "8")},
         log,
-        *("-m", "uvicorn", "config.asgi:application", *address, *options),
+        *(*web_arguments(ports.LOOPBACK, port), *options),
     )
     return Service(
         "web",

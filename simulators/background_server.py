@@ -25,6 +25,7 @@ def serve_in_background(app: ASGIApp, port: int = 0) -> Iterator[str]:
                 log_level="critical",
                 access_log=False,
                 server_header=False,
+                proxy_headers=False,
                 lifespan="off",
                 timeout_graceful_shutdown=1,
             )

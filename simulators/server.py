@@ -137,6 +137,7 @@ def serve(
         log_level="critical",
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         lifespan="off",
         # Endless answers must not delay the shutdown.
         timeout_graceful_shutdown=1,

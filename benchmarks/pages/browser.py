@@ -16,7 +16,7 @@ from django.conf import settings
 from playwright.sync_api import Browser, sync_playwright
 
 from launcher import ports
-from launcher.services import ROOT
+from launcher.services import ROOT, web_arguments
 from tests.browser import chromium
 
 LOADS = 8
@@ -59,8 +59,7 @@ def _load_ms(browser: Browser, url: str, session: str, path: str) -> float:
 def _run_server(database: str) -> Iterator[str]:
     port = ports.free_port()
     url = f"http://{ports.LOOPBACK}:{port}"
-    command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--lifespan", "off"]
-    command += ["--host", ports.LOOPBACK, "--port", str(port), "--no-access-log"]
+    command = [sys.executable, *web_arguments(ports.LOOPBACK, port)]
     env = {**os.environ, "DATABASE_URL": database, "PUBLIC_URL": url}
     child = subprocess.Popen(
         command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

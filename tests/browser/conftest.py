@@ -21,6 +21,7 @@ from django.test import Client
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from dashboard.models.people import Role
+from launcher.services import web_arguments
 from tests.browser import chromium
 from tests.browser.watch import Watch
 from tests.factories import make_person
@@ -46,8 +47,7 @@ def served(
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     site = Site(f"http://127.0.0.1:{port}", tmp_path_factory.mktemp("site") / "web.log")
-    command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--lifespan", "off"]
-    command += ["--host", "127.0.0.1", "--port", str(port), "--no-access-log"]
+    command = [sys.executable, *web_arguments("127.0.0.1", port)]
     with process(command, site.log, PUBLIC_URL=site.url):
         eventually(lambda: _is_ready(site.url))
         yield site

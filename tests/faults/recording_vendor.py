@@ -159,6 +159,7 @@ def main(host: str, port: int) -> None:
         port=port,
         log_level="critical",
         access_log=False,
+        proxy_headers=False,
         lifespan="off",
         timeout_graceful_shutdown=1,
     )

@@ -42,7 +42,9 @@ def read_port(url: str) -> int:
 @contextlib.asynccontextmanager
 async def serve_in_this_loop() -> AsyncIterator[int]:
     """Serve the vendors over real HTTP in the test's own loop, to count its tasks."""
-    config = uvicorn.Config(build_app(latency=(0, 0)), log_level="critical", lifespan="off")
+    config = uvicorn.Config(
+        build_app(latency=(0, 0)), log_level="critical", lifespan="off", proxy_headers=False
+    )
     server = uvicorn.Server(config)
     with open_listener("127.0.0.1", 0) as listener:
         serving = asyncio.create_task(server.serve(sockets=[listener]))

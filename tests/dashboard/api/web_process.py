@@ -66,6 +66,7 @@ def start_site(log: Path, **env: str) -> Iterator[Site]:
         "tests.dashboard.api.query_counting_app:application",
     ]
     command += ["--host", "127.0.0.1", "--port", str(port), "--no-access-log", "--lifespan", "off"]
+    command += ["--no-proxy-headers"]
     command += ["--timeout-graceful-shutdown", "2"]
     with process(command, log, PUBLIC_URL=site.url, DATABASE_POOL_SIZE="4", **env):
         eventually(lambda: _is_ready(site.url))

@@ -74,7 +74,13 @@ def run_server() -> Iterator[Loopback]:
     loopback = Loopback("")
     server = uvicorn.Server(
         uvicorn.Config(
-            _app(loopback), host="127.0.0.1", port=0, log_level="error", ws="none", lifespan="off"
+            _app(loopback),
+            host="127.0.0.1",
+            port=0,
+            log_level="error",
+            ws="none",
+            lifespan="off",
+            proxy_headers=False,
         )
     )
     thread = threading.Thread(target=server.run, daemon=True)
