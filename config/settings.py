@@ -188,6 +188,8 @@ SESSION_COOKIE_AGE = int(SESSION_AGE.total_seconds())
 # How recent a sign-in or confirmation must be for changes of credentials and for decisions.
 CONFIRMED_FOR = timedelta(minutes=15)
 LANGUAGE_COOKIE_NAME = f"{_host_prefix}language"
+# Marks a browser in which somebody has signed in before (dashboard.accounts.known_browsers).
+BROWSER_COOKIE_NAME = f"{_host_prefix}browser"
 LANGUAGE_COOKIE_SECURE = SERVED_BY_HTTPS
 LANGUAGE_COOKIE_HTTPONLY = True
 LANGUAGE_COOKIE_SAMESITE = "Lax"

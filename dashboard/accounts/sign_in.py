@@ -19,6 +19,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from dashboard.accounts import known_browsers, login_throttle
 from dashboard.accounts.services import sign_in
 from dashboard.accounts.session_store import SessionStore
 from dashboard.core import account_requirements, http
@@ -77,8 +78,13 @@ def complete_sign_in(request: HttpRequest, pending: PendingSignIn) -> HttpRespon
     session = cast(SessionStore, request.session)
     address = http.client_address(request)
     session.begin(address=address, browser=browser)
-    sign_in.record_sign_in(pending.person, how=pending.how, address=address, browser=browser)
-    return redirect(http.safe_redirect_url(request, pending.next_page, otherwise=reverse("fleet")))
+    name = pending.person.username
+    login_throttle.forget_failures(request, name)
+    sign_in.record_sign_in(pending.person, how=pending.how, browser=browser)
+    page = http.safe_redirect_url(request, pending.next_page, otherwise=reverse("fleet"))
+    response = redirect(page)
+    known_browsers.remember_browser(request, response, sign_in.throttle_key(name))
+    return response
 
 
 def sign_out(request: HttpRequest) -> None:

@@ -90,13 +90,23 @@ def count_call(rate: Rate, who: str) -> RateResult:
 
 
 def address_key(address: str) -> str:
-    """The address to count by: the /64 of an IPv6 address, since one machine has all of it."""
+    """The address to count by; all that are none count as one."""
+    return network_of(address) or "unknown"
+
+
+def network_of(address: str) -> str | None:
+    """The first address of the /64 of an IPv6 address, since one machine has all of it.
+
+    An IPv4 address is itself, also in its IPv6 spelling; what is no address is None.
+    """
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:
-        return "unknown"
+        return None
     if parsed.version == 4:
         return str(parsed)
+    if parsed.ipv4_mapped:
+        return str(parsed.ipv4_mapped)
     return str(ipaddress.ip_network((parsed, 64), strict=False).network_address)
 
 

@@ -42,11 +42,13 @@ class PersonSession(AbstractBaseSession):
 
 
 class LoginFailure(models.Model):
-    """Failures under one name from one address: how many, and when the last one was."""
+    """Failures under one name from one origin: how many, and when the last one was."""
 
     # With or without an account. A sign-in deletes rows whose last failure is a day old.
     name = models.CharField(max_length=150)
+    # The /64 of an IPv6 address. Null for a known browser, whose id stands in `browser`.
     address = models.GenericIPAddressField(null=True)
+    browser = models.CharField(max_length=16, blank=True, default="", db_default="")
     failures = models.PositiveIntegerField(default=0)
     last_at = models.DateTimeField()
     # The audit log has one entry per minute for each account, and one for all other names.
@@ -57,10 +59,16 @@ class LoginFailure(models.Model):
         constraints = [
             # Also finds the failures of a name, at every sign-in.
             models.UniqueConstraint(
-                fields=["name", "address"], nulls_distinct=False, name="login_failure_unique"
+                fields=["name", "address", "browser"],
+                nulls_distinct=False,
+                name="login_failure_unique",
             ),
         ]
         indexes = [
+            # The failures from an address with any name, at every sign-in.
+            models.Index(
+                fields=["address"], condition=models.Q(browser=""), name="login_failure_address"
+            ),
             # Whether the audit log had a failure of a name without an account in the last minute.
             models.Index(
                 fields=["audited_at"],
@@ -71,4 +79,4 @@ class LoginFailure(models.Model):
 
     @override
     def __str__(self) -> str:
-        return f"{self.failures} failures from {self.address}"
+        return f"{self.failures} failures from {self.browser or self.address}"

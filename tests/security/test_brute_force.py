@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from dashboard.accounts import login_throttle
@@ -42,20 +42,34 @@ def try_password(client: Client, number: int, password: str) -> Any:
     return client.post("/login/", form, headers=headers)
 
 
-@pytest.mark.usefixtures("bob")
-@pytest.mark.parametrize(("proxies", "free", "tries"), [(0, 5, 1000), (1, 20, 60)])
-def test_a_thousand_tries_are_slowed(
-    settings: Any, monkeypatch: pytest.MonkeyPatch, proxies: int, free: int, tries: int
-) -> None:
-    """After a few free tries all must wait, the right password too, and cost no hash."""
-    client = Client()
-    settings.TRUSTED_PROXIES = proxies
-    # As slow as this machine may be, no wait ends before the tries do.
-    for name in ("FROM_ONE_ADDRESS", "FROM_ANYWHERE"):
+def sign_in_from(address: str, name: str, password: str) -> Any:
+    """Sign in behind one proxy, in a new browser."""
+    form = {"username": name, "password": password}
+    return Client().post("/login/", form, headers={"X-Forwarded-For": address})
+
+
+def wait_of(name: str, address: str) -> timedelta:
+    """The wait of a browser that is not known."""
+    request = RequestFactory().post("/login/", REMOTE_ADDR=address)
+    return login_throttle.remaining_wait(request, name)
+
+
+@pytest.fixture
+def long_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As slow as this machine may be, no wait ends before the tries do."""
+    for name in ("FROM_ONE_ADDRESS", "FROM_ANYWHERE", "WITH_ANY_NAME"):
         pace = replace(
             getattr(login_throttle, name), first=timedelta(hours=1), longest=timedelta(hours=1)
         )
         monkeypatch.setattr(login_throttle, name, pace)
+
+
+@pytest.mark.usefixtures("bob", "long_waits")
+@pytest.mark.parametrize(("proxies", "free", "tries"), [(0, 5, 1000), (1, 20, 60)])
+def test_a_thousand_tries_are_slowed(settings: Any, proxies: int, free: int, tries: int) -> None:
+    """After a few free tries all must wait, the right password too, and cost no hash."""
+    client = Client()
+    settings.TRUSTED_PROXIES = proxies
     CountingHasher.count = 0
 
     statuses = [try_password(client, number, "wrong").status_code for number in range(tries)]
@@ -117,29 +131,92 @@ def test_what_was_not_looked_at_is_not_counted(client: Client) -> None:
 def test_waits_grow_and_end(client: Client, bob: User) -> None:
     """Each further failure doubles the wait; after it one try is checked; a success resets it."""
     last = [sign_in(client, password="wrong") for _ in range(5)][-1]
-    first = login_throttle.remaining_wait("BOB", "127.0.0.1")
+    first = wait_of("BOB", "127.0.0.1")
     _move_failures_back(first)
     again = sign_in(client, password="wrong")
 
     assert timedelta(seconds=25) < first <= timedelta(seconds=30)
     assert (last.status_code, again.status_code) == (429, 429)
     assert 25 < int(last.headers["Retry-After"]) <= 30
-    assert (
-        timedelta(seconds=50)
-        < login_throttle.remaining_wait("bob", "127.0.0.1")
-        <= timedelta(seconds=60)
-    )
+    assert timedelta(seconds=50) < wait_of("bob", "127.0.0.1") <= timedelta(seconds=60)
     # Guesses from other addresses do not count for this person's address.
-    assert login_throttle.remaining_wait("bob", "192.0.2.7") == timedelta()
+    assert wait_of("bob", "192.0.2.7") == timedelta()
     _move_failures_back(timedelta(minutes=1))
     assert sign_in(client).status_code == 302
-    assert login_throttle.remaining_wait("bob", "127.0.0.1") == timedelta()
+    assert wait_of("bob", "127.0.0.1") == timedelta()
 
 
 def test_strangers_cannot_shut_somebody_out_for_long() -> None:
-    """However many tries fail, a name waits two minutes, from one address up to 15."""
+    """However many tries fail, a name waits two minutes, from one address up to 15; an address
+    waits five."""
+    assert login_throttle.WITH_ANY_NAME.wait(100_000) == timedelta(minutes=5)
     assert login_throttle.FROM_ANYWHERE.wait(100_000) == timedelta(minutes=2)
     assert login_throttle.FROM_ONE_ADDRESS.wait(100_000) == timedelta(minutes=15)
+
+
+@pytest.mark.usefixtures("bob", "long_waits")
+def test_spraying_many_names_from_one_address_is_slowed(settings: Any) -> None:
+    """Each name is tried once; after thirty failures every further try waits and costs no hash.
+    Addresses of one /64 count as one, and others are not affected."""
+    settings.TRUSTED_PROXIES = 1
+    addresses = [f"2001:db8:1:2::{number:x}" for number in range(1, 61)]
+    CountingHasher.count = 0
+
+    answers = [
+        sign_in_from(address, f"name-{number}", "Spring2026!")
+        for number, address in enumerate(addresses)
+    ]
+
+    assert [answer.status_code for answer in answers] == [200] * 29 + [429] * 31
+    assert CountingHasher.count == 30
+    assert 1 <= int(answers[-1].headers["Retry-After"]) <= 3600
+    assert sign_in_from("2001:db8:1:2::ffff", "bob", PASSWORD).status_code == 429
+    assert sign_in_from("2001:db8:1:3::1", "bob", PASSWORD).status_code == 302
+
+
+def test_a_known_browser_is_not_locked_out_by_others(client: Client, bob: User) -> None:
+    """Whatever others try with the name and from the address, its owner signs in where they have
+    signed in before; their own failures there still count."""
+    sign_in(client)
+    client.post("/logout/")
+    attacker = Client()
+    for number in range(40):
+        sign_in(attacker, "bob" if number < 25 else f"name-{number}", "wrong")
+        _move_failures_back(timedelta(minutes=20))
+    LoginFailure.objects.update(last_at=timezone.now())
+
+    assert sign_in(Client()).status_code == 429
+    assert sign_in(client).status_code == 302
+    client.post("/logout/")
+    statuses = [sign_in(client, password="wrong").status_code for _ in range(6)]
+    assert statuses == [200] * 4 + [429] * 2
+    assert sign_in(client).status_code == 429
+
+
+def test_a_known_browser_is_known_for_its_own_people_only(client: Client, bob: User) -> None:
+    """One's own account does not help to guess another's password, nor does a forged cookie."""
+    make_person("eve", password=PASSWORD)
+    sign_in(client, "eve")
+    client.post("/logout/")
+    forged = Client()
+    forged.cookies["browser"] = client.cookies["browser"].value[:-1] + "_"
+
+    for guesser in (client, forged):
+        LoginFailure.objects.all().delete()
+        statuses = [sign_in(guesser, password="wrong").status_code for _ in range(6)]
+        assert statuses == [200] * 4 + [429] * 2
+        assert sign_in(Client()).status_code == 429
+
+
+def test_a_session_confirms_whatever_others_try_from_its_address(bob: User) -> None:
+    """A signed-in person is delayed by failures with their own name only."""
+    inside = Client()
+    inside.force_login(bob)
+    for number in range(31):
+        sign_in(Client(), f"name-{number}", "wrong")
+
+    assert sign_in(Client()).status_code == 429
+    assert inside.post("/confirm/", {"password": PASSWORD}).status_code == 302
 
 
 def test_an_administrator_lets_somebody_try_at_once(client: Client, bob: User) -> None:

@@ -27,11 +27,11 @@ def throttle_key(name: str) -> str:
 
 
 @transaction.atomic
-def record_failure(*, name: str, address: str) -> None:
-    """Count a failure. The typed text and the browser are not stored."""
+def record_failure(*, name: str, address: str | None, browser: str) -> None:
+    """Count a failure. The typed text is not stored."""
     now = timezone.now()
     row, _created = LoginFailure.objects.get_or_create(
-        name=throttle_key(name), address=address or None, defaults={"last_at": now}
+        name=throttle_key(name), address=address, browser=browser, defaults={"last_at": now}
     )
     person = User.objects.filter(username__iexact=name).first()
     count = F("failures") + 1 if row.last_at > now - FAILURE_LIFETIME else 1
@@ -44,9 +44,10 @@ def record_failure(*, name: str, address: str) -> None:
     LoginFailure.objects.filter(pk=row.pk).update(**changes)
 
 
-def forget_failures(name: str, *, address: str) -> None:
-    """Reset the failures from this address after a success; those from others still count."""
-    LoginFailure.objects.filter(name=throttle_key(name), address=address or None).update(failures=0)
+def forget_failures(name: str, *, address: str | None, browser: str) -> None:
+    """Reset the failures of this origin after a success; those of others still count."""
+    rows = LoginFailure.objects.filter(name=throttle_key(name), address=address, browser=browser)
+    rows.update(failures=0)
 
 
 @transaction.atomic
@@ -60,9 +61,8 @@ def unlock(person: User) -> None:
 
 
 @transaction.atomic
-def record_sign_in(person: User, *, how: str, address: str, browser: str) -> None:
+def record_sign_in(person: User, *, how: str, browser: str) -> None:
     """Record a sign-in, and delete expired failures and sessions."""
-    forget_failures(person.username, address=address)
     details = {"how": how, "browser": browser}
     audit.record(Action.SIGNED_IN, subject=_subject(person), by=person, after=details)
     LoginFailure.objects.filter(last_at__lt=timezone.now() - FAILURE_LIFETIME).delete()

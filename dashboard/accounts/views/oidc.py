@@ -15,6 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.accounts import login_throttle, oidc, reauthentication, sign_in
+from dashboard.accounts.login_throttle import LIMITS_OF_NAME
 from dashboard.accounts.services import external_accounts
 from dashboard.accounts.views.sign_in import render_throttled
 from dashboard.core import http
@@ -87,7 +88,7 @@ def _complete(
         reauthentication.record_confirmation(request)
         page = str(state.get("next", ""))
         return redirect(http.safe_redirect_url(request, page, otherwise=reverse("settings")))
-    if wait := login_throttle.remaining_wait(person.username, http.client_address(request)):
+    if wait := login_throttle.remaining_wait(request, person.username, limits=LIMITS_OF_NAME):
         return render_throttled(request, wait)
     page = str(state.get("next", ""))
     return sign_in.begin_sign_in(request, person, how="OpenID Connect", next_page=page)

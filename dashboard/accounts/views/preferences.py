@@ -17,9 +17,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 from django.views.i18n import set_language
 
 from dashboard.accounts import login_throttle, reauthentication
+from dashboard.accounts.login_throttle import LIMITS_OF_NAME
 from dashboard.accounts.services import passwords
 from dashboard.accounts.views.sign_in import render_throttled
-from dashboard.core import http
 from dashboard.core.permissions import own, public
 
 
@@ -29,15 +29,18 @@ from dashboard.core.permissions import own, public
 @never_cache
 def change_password(request: HttpRequest) -> HttpResponse:
     person = cast(User, request.user)
+    name = person.username
     form = PasswordChangeForm(person, request.POST or None)
     if request.method == "POST":
         # This form checks the old password, so guesses are throttled here too.
-        if wait := login_throttle.remaining_wait(person.username, http.client_address(request)):
+        if wait := login_throttle.remaining_wait(request, name, limits=LIMITS_OF_NAME):
             return render_throttled(request, wait)
         if form.is_valid():
             return _save_password(request, person, form.cleaned_data["new_password1"])
         is_wrong = "old_password" in form.errors and form.data.get("old_password")
-        if is_wrong and (wait := login_throttle.record_failure(request, person.username)):
+        if is_wrong and (
+            wait := login_throttle.record_failure(request, name, limits=LIMITS_OF_NAME)
+        ):
             return render_throttled(request, wait)
     return render(request, "accounts/password.html", {"form": form})
 

@@ -18,6 +18,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from dashboard.accounts import login_throttle, passkeys, reauthentication
+from dashboard.accounts.login_throttle import LIMITS_OF_NAME
 from dashboard.accounts.services import external_accounts, second_factor
 from dashboard.accounts.views.sign_in import render_throttled
 from dashboard.core import account_requirements, http
@@ -47,16 +48,17 @@ class ConfirmForm(forms.Form):
 @never_cache
 def confirm_page(request: HttpRequest) -> HttpResponse:
     person = cast(User, request.user)
+    name = person.username
     requested = request.POST.get("next") or request.GET.get("next", "")
     next_url = http.safe_redirect_url(request, requested, otherwise=reverse("settings"))
     form = ConfirmForm(request.POST if request.method == "POST" else None)
     if request.method == "POST":
-        if wait := login_throttle.remaining_wait(person.username, http.client_address(request)):
+        if wait := login_throttle.remaining_wait(request, name, limits=LIMITS_OF_NAME):
             return render_throttled(request, wait)
         if _is_confirmed(request, person, form):
             reauthentication.record_confirmation(request)
             return redirect(next_url)
-        if wait := login_throttle.record_failure(request, person.username):
+        if wait := login_throttle.record_failure(request, name, limits=LIMITS_OF_NAME):
             return render_throttled(request, wait)
         form.add_error(None, _("This was not right. Nothing was changed; try again."))
     is_linked = settings.OIDC_ON and external_accounts.find_link(person)

@@ -27,9 +27,10 @@ from django_htmx.middleware import HtmxDetails
 from typing_extensions import override
 
 from dashboard.accounts import login_throttle, passkeys, sign_in
+from dashboard.accounts.login_throttle import LIMITS_OF_NAME, Limit
 from dashboard.accounts.services import second_factor
 from dashboard.accounts.sign_in import PendingSignIn
-from dashboard.core import account_requirements, durations, http
+from dashboard.core import account_requirements, durations
 from dashboard.core.permissions import own, public
 
 
@@ -64,7 +65,7 @@ class SignInView(LoginView):
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         # Before the form, which would check and render each guess for nothing.
         name = request.POST.get("username", "")
-        if wait := login_throttle.remaining_wait(name, http.client_address(request)):
+        if wait := login_throttle.remaining_wait(request, name):
             return render_throttled(request, wait)
         return super().post(request, *args, **kwargs)
 
@@ -102,17 +103,16 @@ def code_page(request: HttpRequest) -> HttpResponse:
     pending = sign_in.find_pending_sign_in(request)
     if pending is None:
         return redirect("login")
+    name = pending.person.username
     form = CodeForm(request.POST or None)
     if request.method == "POST":
-        if wait := login_throttle.remaining_wait(
-            pending.person.username, http.client_address(request)
-        ):
+        if wait := login_throttle.remaining_wait(request, name, limits=LIMITS_OF_NAME):
             return render_throttled(request, wait)
         if method := _check_factor(request, pending.person, form):
             return sign_in.complete_sign_in(
                 request, PendingSignIn(pending.person, method, pending.next_page)
             )
-        if wait := login_throttle.record_failure(request, pending.person.username):
+        if wait := login_throttle.record_failure(request, name, limits=LIMITS_OF_NAME):
             return render_throttled(request, wait)
     has_passkeys = (
         account_requirements.find_factors(pending.person).filter(type="webauthn").exists()
@@ -130,14 +130,15 @@ def sign_in_with_passkey(request: HttpRequest) -> HttpResponse:
     person = passkeys.claimed_owner(credential) if credential else None
     name = person.username if person else ""
     # A passkey cannot be guessed: only the address that sends wrong ones waits, not the person.
-    if wait := login_throttle.remaining_wait(name, http.client_address(request), anywhere=False):
+    limits = [Limit.NAME_AND_ADDRESS]
+    if wait := login_throttle.remaining_wait(request, name, limits=limits):
         return render_throttled(request, wait)
     if credential and person and passkeys.verify_credential(request, person, credential):
         next_page = request.POST.get("next", "")
         return sign_in.begin_sign_in(
             request, person, how="passkey", next_page=next_page, has_both_factors=True
         )
-    if wait := login_throttle.record_failure(request, name):
+    if wait := login_throttle.record_failure(request, name, limits=limits):
         return render_throttled(request, wait)
     form = AuthenticationForm(request)
     refusal = _("This passkey opens nothing here. Sign in with your password, or try again.")

@@ -113,3 +113,5 @@ def test_addresses_of_one_machine_count_as_one() -> None:
     of = rate_limits.address_key
     assert of("2001:db8:1:2:3::1") == of("2001:db8:1:2:ffff::9") != of("2001:db8:1:3::1")
     assert (of("192.0.2.1"), of("")) == ("192.0.2.1", "unknown")
+    # As a server that listens on :: spells the address of an IPv4 client.
+    assert of("::ffff:192.0.2.1") == "192.0.2.1"
