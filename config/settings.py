@@ -248,8 +248,9 @@ LOGGING = logging_config(LOG_FORMAT, level=env_str("LOG_LEVEL", default="INFO"))
 PROBE_TIMEOUT = env_duration("PROBE_TIMEOUT", default="60s")
 # The longest wait for the first byte, and between two bytes.
 PROBE_IDLE_TIMEOUT = env_duration("PROBE_IDLE_TIMEOUT", default="30s")
-# The most bytes read of one reply.
-PROBE_MAX_BYTES = env_int("PROBE_MAX_BYTES", default=8 * 1024 * 1024, minimum=1024)
+# The most bytes read of one reply: whole, and as a stream, where each token has a frame.
+PROBE_MAX_BYTES = env_int("PROBE_MAX_BYTES", default=1024 * 1024, minimum=1024)
+PROBE_MAX_STREAM_BYTES = env_int("PROBE_MAX_STREAM_BYTES", default=4 * 1024 * 1024, minimum=1024)
 
 # The time limit of the one request of “Try it”; a page waits for it.
 TRY_TIMEOUT = env_duration("TRY_TIMEOUT", default="20s")

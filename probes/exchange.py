@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -17,13 +18,14 @@ from probes.errors import (
     TransportError,
     WireError,
 )
-from probes.events import ReplyEnded
+from probes.events import Event, ReplyEnded
 from probes.exchange_evidence import Exchange
 from probes.http_messages import WireRequest, WireResponse
 from probes.http_reply import read_http_reply
 from probes.messages import JSON, NOT_STREAMED, Breakage, Deviation, Reply, Stop
 from probes.output_limit import OutputLimit, learn_limit, sent_limit
 from probes.pacing import Pacer, may_pass
+from probes.reply_limits import check_reply_size, check_stream_lines
 from probes.suite.base import Answer, Question
 from probes.target import Target
 from probes.transport import Transport
@@ -87,11 +89,16 @@ class EndpointClient:
             exchange = sending.record(exchange, outgoing, is_reached=is_reached(exc))
             self.pacer.record_outcome(exc, probe)
             error = _as_broken_stream(exc) if question.call.stream else exc
-            return exchange, as_answer(error, question) or error
+            # The exchange keeps as much of it as evidence needs.
+            error.received = None
+            return exchange.without_excess(), as_answer(error, question) or error
         self.pacer.record_outcome(None)
         exchange = sending.record(exchange, outgoing, is_reached=True)
         limit = OutputLimit(sent_limit(sent), self.learnt.output_limit.cap)
-        return replace(exchange, reply=reply, output_limit=limit), Answer(reply)
+        # Its parts and `extra` hold everything that is needed of the parsed body.
+        reply = replace(reply, raw={})
+        exchange = replace(exchange, reply=reply, output_limit=limit)
+        return exchange.without_excess(), Answer(reply)
 
     async def _send(self, sending: _Sending, outgoing: WireRequest) -> WireResponse:
         return await self.pacer.send(lambda: sending.send(outgoing), self._is_retryable)
@@ -113,6 +120,7 @@ class EndpointClient:
             url=request_url(adapter, target.base_url, target.model, stream=call.stream),
             headers={"Content-Type": "application/json", **adapter.headers(target.key)},
             body=json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"),
+            may_be_long=call.stream,
         )
 
 
@@ -132,7 +140,7 @@ class _Sending:
             incoming = await self.transport.send(outgoing)
         finally:
             self.took_s += asyncio.get_running_loop().time() - started
-        self.answers.append(incoming)
+        self.answers.append(incoming.head())
         return incoming
 
     def record(self, exchange: Exchange, outgoing: WireRequest, *, is_reached: bool) -> Exchange:
@@ -159,14 +167,24 @@ def as_answer(error: ProbesError, question: Question) -> Answer | None:
 def read_reply(adapter: Adapter, incoming: WireResponse, *, streamed: bool) -> Reply:
     """Read a whole or streamed reply from a response, or raise the ProbesError that it means."""
     if not streamed or incoming.status != 200:
-        return read_http_reply(adapter, incoming)
-    if _is_unstreamed(adapter, incoming):
         reply = read_http_reply(adapter, incoming)
-        return replace(reply, deviations=(*reply.deviations, Deviation(NOT_STREAMED, "$")))
+    elif _is_unstreamed(adapter, incoming):
+        reply = read_http_reply(adapter, incoming)
+        reply = replace(reply, deviations=(*reply.deviations, Deviation(NOT_STREAMED, "$")))
+    else:
+        reply = _read_stream(adapter, incoming)
+    check_reply_size(reply, incoming)
+    return reply
+
+
+def _read_stream(adapter: Adapter, incoming: WireResponse) -> Reply:
+    check_stream_lines(incoming)
     reader = adapter.read_stream()
-    events = [event for chunk in incoming.chunks for event in reader.feed(chunk.data)]
-    events += reader.close()
-    end = events[-1]
+    last: deque[Event] = deque(maxlen=1)
+    for chunk in incoming.chunks:
+        last.extend(reader.feed(chunk.data))
+    last.extend(reader.close())
+    end = last.pop()
     assert isinstance(end, ReplyEnded)
     # A call that the engine could not parse is a finding; a call that was cut off is not.
     unparsed = [call for call in end.reply.broken if call.kind is not Breakage.TRUNCATED_CALL]

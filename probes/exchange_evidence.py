@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from probes.findings import Finding
 from probes.http_messages import Chunk, WireRequest, WireResponse
@@ -69,6 +69,14 @@ class Exchange:
     output_limit: OutputLimit | None = None  # as the endpoint took it
     is_reached: bool | None = None  # whether the endpoint took the request; None if never sent
 
+    def without_excess(self) -> Exchange:
+        """The exchange with the bytes that evidence keeps, and no more."""
+        return replace(
+            self,
+            outgoing=_limit_request(self.outgoing) if self.outgoing else None,
+            incoming=_limit_response(self.incoming) if self.incoming else None,
+        )
+
 
 def record_evidence(
     exchanges: Sequence[Exchange], findings: Sequence[Finding], redactor: Redactor
@@ -114,17 +122,31 @@ def _request_json(outgoing: WireRequest, redactor: Redactor) -> dict[str, JSON]:
 
 
 def _reply_json(incoming: WireResponse, redactor: Redactor) -> dict[str, JSON]:
-    chunks, truncated = _chunks_json(incoming.chunks, redactor)
+    chunks, is_cut = _chunks_json(incoming.chunks, redactor)
     return {
         "status": incoming.status,
         "http_version": incoming.http_version,
         "headers": _headers_json(incoming.headers, REPLY_HEADERS, redactor),
         "chunks": chunks,
-        "bytes": sum(len(chunk.data) for chunk in incoming.chunks),
+        "bytes": incoming.size,
         "first_byte_ms": incoming.first_byte_ms,
         "total_ms": incoming.total_ms,
-        "truncated": truncated,
+        "truncated": is_cut or incoming.dropped_bytes > 0,
     }
+
+
+def _limit_request(outgoing: WireRequest) -> WireRequest:
+    limit = MAX_BODY + _MARGIN
+    if len(outgoing.body) <= limit:
+        return outgoing
+    text = outgoing.body.decode("utf-8", "replace")
+    return replace(outgoing, body=text[:limit].encode())
+
+
+def _limit_response(incoming: WireResponse) -> WireResponse:
+    chunks, _ = _limit_chunks(incoming.chunks, MAX_BODY + _MARGIN)
+    kept = replace(incoming, chunks=tuple(chunks))
+    return replace(kept, dropped_bytes=incoming.size - kept.size + kept.dropped_bytes)
 
 
 def _headers_json(

@@ -108,6 +108,7 @@ class _Client:
             self.root + path,
             {"Content-Type": "application/json", **headers},
             data,
+            may_be_long=True,
         )
         try:
             incoming = await self.transport.send(outgoing)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +12,7 @@ class WireRequest:
     url: str
     headers: Mapping[str, str]
     body: bytes = b""
+    may_be_long: bool = False  # the answer is a stream, or a file of the engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +33,18 @@ class WireResponse:
     total_ms: int = 0
     first_byte_ms: int | None = None
     http_version: str = ""
+    dropped_bytes: int = 0  # that arrived after the chunks and were not kept
 
     @property
     def body(self) -> bytes:
         """All chunks joined."""
         return b"".join(chunk.data for chunk in self.chunks)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the body that arrived, whether they were kept or not."""
+        return sum(len(chunk.data) for chunk in self.chunks) + self.dropped_bytes
+
+    def head(self) -> WireResponse:
+        """The response without its body."""
+        return replace(self, chunks=(), dropped_bytes=self.size)

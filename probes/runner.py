@@ -82,6 +82,7 @@ async def run_trials(  # noqa: PLR0913 - keyword-only, and each has a good defau
         try:
             for finished in asyncio.as_completed(tasks):
                 yield await finished
+                gate.release()
         finally:
             for task in tasks:
                 task.cancel()
@@ -133,9 +134,10 @@ class _ScriptRun:
 
 
 async def _run_in_turn(gate: asyncio.Semaphore, attempt: Coroutine[Any, Any, Attempt]) -> Attempt:
+    """An attempt keeps its place until the caller has taken it: evidence must not pile up here."""
     try:
-        async with gate:
-            return await attempt
+        await gate.acquire()
+        return await attempt
     finally:
         # Without effect, unless it was cancelled before its turn.
         attempt.close()

@@ -72,8 +72,12 @@ class Limits:
     idle_s: float = 60
     total_s: float = 180
     attempt_s: float = 600  # waiting time over all exchanges of an attempt
-    max_bytes: int = 8 * 1024 * 1024
+    # A probe asks for 4,096 tokens: 64 KB of text, and up to 1 KB around each token of a stream.
+    max_bytes: int = 1024 * 1024
+    max_stream_bytes: int = 4 * 1024 * 1024
     max_header_bytes: int = 32 * 1024
+    # Of all answers of one transport that are being read at the same time.
+    max_bytes_at_once: int = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,8 @@ __all__ = ["Chunk", "Transport", "WireRequest", "WireResponse"]
 
 USER_AGENT = "toolgauge"
 _TLS_ALERT = b"\x15\x03"
+# Reads that keep their own time; evidence keeps fewer.
+MAX_READS = 8192
 
 
 class Transport:
@@ -56,6 +58,7 @@ class Transport:
     ) -> None:
         self.limits = limits or Limits()
         self.statuses: Counter[int] = Counter()
+        self._bytes_at_once = 0
         self._slots = nullcontext() if at_once is None else asyncio.Semaphore(at_once)
         self._client = httpx.AsyncClient(
             transport=inner or _EgressTransport(egress),
@@ -84,12 +87,12 @@ class Transport:
         """Send one request and read its answer within the limits, or raise a ProbesError."""
         request = self._build(outgoing)
         async with self._slots:
-            incoming = await self._answer(request)
+            incoming = await self._answer(request, may_be_long=outgoing.may_be_long)
         self.statuses[incoming.status] += 1
         return incoming
 
-    async def _answer(self, request: httpx.Request) -> WireResponse:
-        reading = _ResponseReading(self.limits)
+    async def _answer(self, request: httpx.Request, *, may_be_long: bool) -> WireResponse:
+        reading = _ResponseReading(self.limits, may_be_long=may_be_long)
         clock = _Clock(self.limits)
         first_bytes.set(bytearray())
         try:
@@ -101,6 +104,8 @@ class Transport:
             raise TimedOut(sentence, clock.phase, received=reading.received()) from exc
         except httpx.HTTPError as exc:
             raise _as_transport_error(exc, request.url, reading.received()) from exc
+        finally:
+            self._bytes_at_once -= reading.size
         return reading.finished()
 
     def _build(self, outgoing: WireRequest) -> httpx.Request:
@@ -127,7 +132,11 @@ class Transport:
             clock.enter(Phase.BETWEEN_BYTES, self.limits.idle_s)
             async for data in response.aiter_raw():
                 clock.enter(Phase.BETWEEN_BYTES, self.limits.idle_s)
+                self._bytes_at_once += len(data)
                 reading.add(data)
+                if self._bytes_at_once > (limit := self.limits.max_bytes_at_once):
+                    message = f"All answers that are read at the same time exceed {limit} bytes."
+                    raise TooLarge(message, received=reading.received())
         finally:
             await response.aclose()
 
@@ -236,12 +245,15 @@ class _Clock:
 class _ResponseReading:
     """The part of the response that has arrived so far."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, *, may_be_long: bool) -> None:
+        self.size = 0
         self._limits = limits
+        self._max_bytes = limits.max_stream_bytes if may_be_long else limits.max_bytes
         self._started = time.monotonic()
         self._head: WireResponse | None = None
         self._chunks: list[Chunk] = []
-        self._size = 0
+        # Reads after the first many; an object for each would take far more room than its bytes.
+        self._rest = bytearray()
 
     def begin(self, response: httpx.Response) -> None:
         self._head = WireResponse(
@@ -260,17 +272,26 @@ class _ResponseReading:
             raise ProviderError(response.status_code, message, received=self._head)
 
     def add(self, data: bytes) -> None:
-        room = self._limits.max_bytes - self._size
-        self._size += len(data)
-        self._chunks.append(Chunk(self._ms(), data[:room]))
+        room = self._max_bytes - self.size
+        self.size += len(data)
+        if len(self._chunks) < MAX_READS:
+            self._chunks.append(Chunk(self._ms(), data[:room]))
+        else:
+            self._rest += data[:room]
         if len(data) > room:
-            message = f"The answer exceeds the limit of {self._limits.max_bytes} bytes."
+            message = f"The answer exceeds the limit of {self._max_bytes} bytes."
             raise TooLarge(message, received=self.received())
 
     def received(self) -> WireResponse | None:
         if self._head is None:
             return None
-        return replace(self._head, chunks=tuple(self._chunks), total_ms=self._ms())
+        rest = (Chunk(self._ms(), bytes(self._rest)),) if self._rest else ()
+        return replace(
+            self._head,
+            chunks=(*self._chunks, *rest),
+            total_ms=self._ms(),
+            dropped_bytes=max(self.size - self._max_bytes, 0),
+        )
 
     def finished(self) -> WireResponse:
         incoming = self.received()

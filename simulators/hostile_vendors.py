@@ -15,6 +15,8 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
+from simulators import hostile_sizes
+
 MEGABYTE = 1024 * 1024
 Answer = Callable[[Request], Awaitable[Response]]
 
@@ -224,6 +226,7 @@ ANSWERS: dict[str, Answer] = {
     "echo-redirect": echo_redirect,
     "echo-call": echo_call,
     "hostile-markup": hostile_markup,
+    **hostile_sizes.ANSWERS,
 }
 
 

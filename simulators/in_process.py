@@ -32,7 +32,9 @@ class InProcessTransport(Transport):
     @override
     async def send(self, outgoing: WireRequest) -> WireResponse:
         """Send the request and return the answer within the limits, or raise a ProbesError."""
-        collector = _ResponseCollector(self.limits)
+        collector = _ResponseCollector(
+            self.limits.max_stream_bytes if outgoing.may_be_long else self.limits.max_bytes
+        )
         try:
             async with asyncio.timeout(self.limits.total_s):
                 await self._app(_scope(outgoing), _make_receive(outgoing.body), collector.send)
@@ -51,11 +53,10 @@ class InProcessTransport(Transport):
 class _ResponseCollector:
     """What the application has sent so far."""
 
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = self._bytes_left = max_bytes
         self._head: WireResponse | None = None
         self._chunks: list[Chunk] = []
-        self._bytes_left = limits.max_bytes
         self._started = asyncio.get_running_loop().time()
 
     async def send(self, message: Message) -> None:
@@ -68,7 +69,7 @@ class _ResponseCollector:
             self._chunks.append(Chunk(self._ms(), data))
             self._bytes_left -= len(data)
             if self._bytes_left < 0:
-                raise TooLarge(f"The answer exceeds the limit of {self._limits.max_bytes} bytes.")
+                raise TooLarge(f"The answer exceeds the limit of {self._max_bytes} bytes.")
 
     def response_so_far(self) -> WireResponse | None:
         if self._head is None:

@@ -275,6 +275,7 @@ def _build_target(endpoint: Endpoint) -> Target:
         idle_s=min(idle, total),
         total_s=total,
         max_bytes=settings.PROBE_MAX_BYTES,
+        max_stream_bytes=settings.PROBE_MAX_STREAM_BYTES,
     )
     return Target(
         provider=endpoint.provider,  # type: ignore[arg-type]  # Target turns it into a Provider

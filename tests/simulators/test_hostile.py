@@ -11,12 +11,14 @@ from probes.secret import Secret
 from probes.suite import Trial, plan_trials
 from probes.target import Limits, Provider, Target
 from probes.transport import Transport
+from simulators import hostile_sizes
 from simulators.hostile_vendors import ANSWERS
 
 CANARY = 'sim-canary/4711+zebra"q'
 # Short, but long enough that a busy machine answers an honest request in time.
-LIMITS = Limits(connect_s=5, first_byte_s=5, idle_s=5, total_s=5, max_bytes=256 * 1024)
-SHORT = Limits(connect_s=0.5, first_byte_s=0.5, idle_s=0.5, total_s=0.8, max_bytes=256 * 1024)
+SMALL = {"max_bytes": 256 * 1024, "max_stream_bytes": 256 * 1024}
+LIMITS = Limits(connect_s=5, first_byte_s=5, idle_s=5, total_s=5, **SMALL)
+SHORT = Limits(connect_s=0.5, first_byte_s=0.5, idle_s=0.5, total_s=0.8, **SMALL)
 TRIALS = (Trial("format", 1), Trial("format", 2))
 pytestmark = pytest.mark.usefixtures("short_rests")
 
@@ -46,7 +48,23 @@ EXPECTED = {
     "echo-redirect": ("void", "redirected", "[redacted]"),
     "echo-call": ("fail", "schema_mismatch", "[redacted]"),
     "hostile-markup": ("fail", "wrong_value", "<script>"),
+    "many-calls": ("fail", "wire_error", "The answer has more"),
+    "text-calls": ("fail", "leaked_call", "leaked into the text"),
+    "many-values": ("void", "too_large", "more than 50000 JSON values"),
+    "long-text": ("fail", "no_call", "prose"),
+    "long-arguments": ("fail", "schema_mismatch", "tag"),
+    "many-events": ("void", "too_large", "more than"),
+    "small-reads": ("fail", "no_call", "prose"),
+    "large-error": ("void", "overloaded", "failed on its own side (500)"),
+    "many-headers": ("fail", "no_call", "prose"),
 }
+
+
+def limits_for(name: str) -> Limits:
+    """Answers that are as large as a probe reads them need the limits that a probe has."""
+    if name in hostile_sizes.ANSWERS:
+        return Limits()
+    return SHORT if name in ("hang", "drip") else LIMITS
 
 
 async def probe(url: str, limits: Limits = LIMITS) -> list[Attempt]:
@@ -58,7 +76,7 @@ async def probe(url: str, limits: Limits = LIMITS) -> list[Attempt]:
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_a_hostile_endpoint_gets_the_expected_finding(vendor_url: str, name: str) -> None:
     """Each trial ends within its limits and reports the problem, and the next one runs."""
-    limits = SHORT if name in ("hang", "drip") else LIMITS
+    limits = limits_for(name)
     outcome, kind, sentence = EXPECTED[name]
 
     attempts = await probe(f"{vendor_url}/hostile/{name}/v1", limits)
@@ -76,7 +94,7 @@ async def test_a_hostile_endpoint_gets_the_expected_finding(vendor_url: str, nam
 @pytest.mark.parametrize("name", ANSWERS)
 async def test_no_trace_of_the_key_leaves_the_runner(vendor_url: str, name: str) -> None:
     """An attempt never contains the key, whatever encoding an endpoint echoes it in."""
-    limits = SHORT if name in ("hang", "drip") else LIMITS
+    limits = limits_for(name)
 
     attempts = await probe(f"{vendor_url}/hostile/{name}/v1", limits)
 
