@@ -31,6 +31,10 @@ worker_prefetch_multiplier = 1
 
 # Longer than any suite may take; the lease and the deadlines of the suite end it much earlier.
 task_time_limit = 3600
+# In kilobytes, compared after each task with the most that the process ever used. Hostile replies
+# bring a process to 220 MB at the default limits: one that used more than this, by raised limits or
+# a leak, is replaced before the next task.
+worker_max_memory_per_child = 350_000
 worker_soft_shutdown_timeout = 25.0
 worker_enable_soft_shutdown_on_idle = False
 worker_send_task_events = False

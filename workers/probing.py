@@ -11,7 +11,6 @@ from contextlib import aclosing, suppress
 import structlog
 from asgiref.sync import async_to_sync, sync_to_async
 from celery import shared_task
-from django.conf import settings
 from django.db import Error, close_old_connections
 
 from dashboard.core import broker, egress_grants, partitions
@@ -24,6 +23,7 @@ from probes import fingerprint, runner
 from probes.fingerprint import EngineFacts
 from probes.transport import Transport
 from workers import shutdown
+from workers.lease_keeper import keep_lease
 from workers.notifying import notify
 from workers.upkeep import upkeep
 
@@ -104,7 +104,7 @@ async def _execute_run(lease: Lease) -> None:
     if work is None:
         return
     probe_task = asyncio.create_task(_probe_endpoint(lease, work))
-    lease_task = asyncio.create_task(_keep_lease(lease))
+    lease_task = asyncio.create_task(keep_lease(lease))
     done, pending = await asyncio.wait(
         {probe_task, lease_task}, return_when=asyncio.FIRST_COMPLETED
     )
@@ -114,16 +114,20 @@ async def _execute_run(lease: Lease) -> None:
             await task
     for task in done:
         task.result()
+    # After the last renewal: a renewal of a run that has just ended would be refused.
+    if probe_task in done and probe_task.result():
+        await sync_to_async(finish.finish_run)(lease)
 
 
-async def _probe_endpoint(lease: Lease, work: runs.RunWork) -> None:
+async def _probe_endpoint(lease: Lease, work: runs.RunWork) -> bool:
+    """Store every attempt; False if the run was superseded."""
     rules = await sync_to_async(egress_grants.read_egress_rules)()
     async with Transport(work.target.limits, egress=rules) as transport:
         if work.needs_engine_facts:
             engine = await _read_engine(work, transport)
             if not await sync_to_async(profiles.record_engine_facts)(lease, engine):
                 log.info("another profile key, run superseded")
-                return
+                return False
         stream = runner.run_trials(
             work.target,
             work.trials,
@@ -135,7 +139,7 @@ async def _probe_endpoint(lease: Lease, work: runs.RunWork) -> None:
         async with aclosing(stream):
             async for attempt in stream:
                 await sync_to_async(attempts.record_attempt)(lease, attempt)
-    await sync_to_async(finish.finish_run)(lease)
+    return True
 
 
 async def _read_engine(work: runs.RunWork, transport: Transport) -> EngineFacts:
@@ -144,21 +148,6 @@ async def _read_engine(work: runs.RunWork, transport: Transport) -> EngineFacts:
             return await fingerprint.read_engine(work.target, transport)
     except TimeoutError:
         return EngineFacts()
-
-
-async def _keep_lease(lease: Lease) -> None:
-    """Renew the lease until LeaseLost: a reply may take longer than a lease lasts.
-
-    If the database does not answer for that long, another worker may have the run.
-    """
-    interval_s, lease_s = settings.RUN_HEARTBEAT.total_seconds(), settings.RUN_LEASE.total_seconds()
-    while True:
-        await asyncio.sleep(interval_s)
-        try:
-            async with asyncio.timeout(lease_s - interval_s):
-                await sync_to_async(runs.renew_lease)(lease)
-        except TimeoutError as exc:
-            raise LeaseLost("The database did not answer for as long as a lease lasts.") from exc
 
 
 def worker_name() -> str:
