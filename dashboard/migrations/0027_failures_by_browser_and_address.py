@@ -6,7 +6,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("dashboard", "0025_dialect_and_declared_template")]
+    dependencies = [("dashboard", "0026_profile_options_and_batch_digest")]
 
     operations = [
         migrations.AddField(
