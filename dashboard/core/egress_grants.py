@@ -48,9 +48,9 @@ def _public_server() -> HostPort:
 
 def _server_addresses(host: str, port: int) -> Iterator[EgressGrant]:
     """The addresses of a server: every address of this machine if it runs here."""
-    addresses = _resolve(host)
-    if any(_is_of_this_machine(address) for address in addresses):
-        addresses |= _LOOPBACK | _resolve(socket.gethostname())
+    addresses, here = _resolve(host), _resolve(socket.gethostname())
+    if addresses & here or any(ip_address(address).is_loopback for address in addresses):
+        addresses |= _LOOPBACK | here
     return (EgressGrant(ip_network(address), port, port) for address in addresses)
 
 
@@ -63,14 +63,3 @@ def _resolve(host: str) -> set[str]:
         # The name of our server does not resolve, so no URL can lead there by name either.
         return set()
     return {str(entry[4][0]).partition("%")[0] for entry in entries}
-
-
-def _is_of_this_machine(address: str) -> bool:
-    """Whether a socket can be bound to it; nothing is sent."""
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    try:
-        with socket.socket(family, socket.SOCK_DGRAM) as probe:
-            probe.bind((address, 0))
-    except OSError:
-        return False
-    return True
