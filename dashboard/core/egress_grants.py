@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from functools import cache
 from ipaddress import ip_address, ip_network
 from urllib.parse import urlsplit
 
@@ -48,10 +49,15 @@ def _public_server() -> HostPort:
 
 def _server_addresses(host: str, port: int) -> Iterator[EgressGrant]:
     """The addresses of a server: every address of this machine if it runs here."""
-    addresses, here = _resolve(host), _resolve(socket.gethostname())
+    addresses, here = _resolve(host), _addresses_of_this_machine()
     if addresses & here or any(ip_address(address).is_loopback for address in addresses):
         addresses |= _LOOPBACK | here
     return (EgressGrant(ip_network(address), port, port) for address in addresses)
+
+
+@cache
+def _addresses_of_this_machine() -> frozenset[str]:
+    return frozenset(_resolve(socket.gethostname()))
 
 
 def _resolve(host: str) -> set[str]:
