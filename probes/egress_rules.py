@@ -29,7 +29,6 @@ class EgressDenied(ConnectFailed):
     retryable = False
 
 
-_OWN_SERVER = "{address} is a server of Toolgauge itself."
 # Refused even if granted: cloud metadata services, link-local addresses, and addresses of many
 # machines or of none.
 ALWAYS_DENIED: tuple[Network, ...] = tuple(
@@ -101,7 +100,7 @@ class EgressRules:
     def check_name(self, host: str, port: int) -> None:
         """Raise EgressDenied if the name is ours, whatever it resolves to."""
         if (host.rstrip(".").lower(), port) in self.denied_names:
-            raise EgressDenied(_OWN_SERVER, address=f"{host}:{port}")
+            raise _own_server_denied(f"{host}:{port}")
 
     def check(self, host: str, port: int) -> None:
         """Raise EgressDenied unless the numeric address may be connected to."""
@@ -122,7 +121,7 @@ class EgressRules:
 
     def _check(self, address: Address, port: int) -> None:
         if any(own.covers(address, port) for own in self.denied):
-            raise EgressDenied(_OWN_SERVER, address=_format_address(address, port))
+            raise _own_server_denied(_format_address(address, port))
         if any(grant.covers(address, port) for grant in self.grants):
             return
         if not _is_public(address):
@@ -178,6 +177,10 @@ def _parse_port(text: str, grant: str) -> int:
     if text.isascii() and text.isdecimal() and 1 <= int(text) <= 65535:
         return int(text)
     raise ValueError(f"The ports of the grant {grant!r} must be between 1 and 65535.")
+
+
+def _own_server_denied(address: str) -> EgressDenied:
+    return EgressDenied("{address} is a server of Toolgauge itself.", address=address)
 
 
 def _is_public(address: Address) -> bool:
