@@ -28,16 +28,24 @@ class ChangeLine:
 
 
 def describe_changes(changes: Iterable[EvidenceChange]) -> list[ChangeLine]:
-    """`modes.on` is left out beside `modes.effective`, which covers it."""
+    """Without parts that others of them explain."""
     changes = list(changes)
-    parts = {change.part for change in changes}
+    explained = _explained_parts({change.part for change in changes})
     return [
         ChangeLine(
             _part_label(change.part), _format_value(change.before), _format_value(change.after)
         )
         for change in changes
-        if change.part != "modes.on" or "modes.effective" not in parts
+        if change.part not in explained
     ]
+
+
+def _explained_parts(parts: set[str]) -> set[str]:
+    explained = {"modes.on"} if "modes.effective" in parts else set()
+    # An edit of what is sent ends the profile.
+    if any(part.startswith(("target.", "options.")) for part in parts):
+        explained |= {"key.is_present"}
+    return explained
 
 
 def _part_label(part: str) -> str:

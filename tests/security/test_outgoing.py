@@ -183,7 +183,7 @@ def test_try_it_refuses_the_port_that_serves_it(
     client.force_login(make_person("olga", Role.OPERATOR))
     port = wildcard_server.server_port
     form = {"provider": "openai", "base_url": f"http://127.0.0.2:{port}/v1", "model": "m"}
-    served_at = {"SERVER_NAME": "127.0.0.1", "SERVER_PORT": str(port)}
+    served_at: dict[str, Any] = {"SERVER_NAME": "127.0.0.1", "SERVER_PORT": str(port)}
 
     page = client.post("/endpoints/new/try/", {**form, "options": "{}"}, **served_at)
 

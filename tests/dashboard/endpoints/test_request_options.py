@@ -28,7 +28,7 @@ from tests.dashboard.rollouts.builders import (
     read_stage,
 )
 from tests.factories import make_endpoint, make_person
-from tests.markup import assert_contains
+from tests.markup import assert_contains, assert_not_contains
 
 pytestmark = pytest.mark.django_db
 
@@ -100,6 +100,7 @@ def test_the_audit_log_the_notice_and_the_page_name_the_changed_option(
     assert "options.temperature: it was 0, and is 2 now" in notice.body["text"]
     page = signed_in.get(f"/rollouts/{request.pk}/")
     assert_contains(page, "Request options (temperature)")
+    assert_not_contains(page, "The profile key")
 
 
 def test_options_changed_past_the_services_are_found_at_the_decision(ann: User, bea: User) -> None:
