@@ -83,6 +83,68 @@ def test_a_fault_changes_the_truth_by_its_probability(vendor_url: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("vendor", "fault", "field", "value"),
+    [
+        ("openai", "same-id", "parallel", "none"),
+        ("vllm-bare", "same-id", "parallel", "any"),
+        ("openai", "invalid-json", "schema_level", "unknown"),
+        ("vllm-bare", "invalid-json", "schema_level", "strict_json_schema"),
+        ("qwen-xml", "leak-hermes", "parser", "qwen_xml"),
+        ("vllm-bare", "leak-unknown-tags", "parser", "hermes"),
+        ("vllm-bare", "phantom-finish", "tool_call_format", "json_text"),
+        ("vllm-bare", "malformed-call", "tool_call_format", "none"),
+        ("vllm-bare", "lost-tail", "streaming", "works"),
+        ("vllm-bare", "stream-prose", "streaming", "loses_calls"),
+        ("vllm-bare", "nine-character-ids", "error_repair", "unknown"),
+        ("mistral", "nine-character-ids", "error_repair", "reliable"),
+        ("openai", "refuses-closure", "reasoning_replay", "none"),
+        ("kimi", "refuses-closure", "reasoning_replay", "unknown"),
+        ("mistral", "route-strict", "reasoning_replay", "required_all_turns"),
+        ("gemini", "route-strict", "reasoning_replay", "required_same_turn"),
+    ],
+)
+def test_the_effect_of_a_fault_depends_on_the_vendor(
+    vendor_url: str, vendor: str, fault: str, field: str, value: str
+) -> None:
+    """A fault of calls on the wire has none where they leak; without reasoning none is refused."""
+    assert get_truth(f"{vendor_url}/with/{fault}", vendor)["capabilities"][field] == value
+
+
+@pytest.mark.parametrize(
+    ("vendor", "fault", "options", "rate"),
+    [
+        ("openai", "phantom-finish", {}, 0),
+        ("glm", "phantom-finish", {}, 1),
+        ("glm", "phantom-finish", {"thinking": {"type": "disabled"}}, 0),
+        ("glm", "phantom-stream", {}, None),
+        ("glm", "empty", {}, 0),
+        ("minimax", "malformed-call", {}, 1),
+        ("minimax", "malformed-call", {"reasoning_split": False}, 0),
+        ("anthropic-strict", "malformed-call", {}, 0),
+        ("openai", "leak-in-reasoning", {}, 1),
+        ("vllm-bare", "leak-in-reasoning", {}, 0),
+    ],
+)
+def test_bare_reasoning_is_left_of_a_model_that_shows_it(
+    vendor_url: str, vendor: str, fault: str, options: Any, rate: float | None
+) -> None:
+    """A lost call leaves the reasoning, if its text stands beside the answer's."""
+    truth = get_truth(f"{vendor_url}/with/{fault}", vendor, options=json.dumps(options))
+
+    assert truth["metrics"]["reasoning_only"] == {"rate": rate}
+
+
+def test_what_a_reader_decides_is_undetermined(vendor_url: str) -> None:
+    """Markup in the name of a leaked call: one client reads it, another does not."""
+    on_wire = get_truth(f"{vendor_url}/with/polluted-name", "vllm")
+    in_text = get_truth(f"{vendor_url}/with/polluted-name", "vllm-bare")
+
+    assert on_wire["undetermined"] == []
+    assert {"schema_level", "tool_call_format", "parallel"} <= set(in_text["undetermined"])
+    assert in_text["metrics"]["schema_failure"] == {"rate": None}
+
+
+@pytest.mark.parametrize(
     ("path", "status"),
     [
         ("/_truth/nobody", 404),
