@@ -12,7 +12,13 @@ from typing_extensions import override
 
 from probes.messages import Part, Role, ToolResult, Turn
 from simulators.faults.fault import EVERY_FORMAT, Effect, Fault
-from simulators.faults.refusals.refusal import Body, RefusalCheck, list_entries, refusal_fault
+from simulators.faults.refusals.refusal import (
+    Body,
+    RefusalCheck,
+    keep_spec,
+    list_entries,
+    refusal_fault,
+)
 from simulators.model import answers
 from simulators.model.answers import PROSE, Answer
 from simulators.model.pictures import find_pictures
@@ -28,6 +34,11 @@ class ChangedAnswer(FaultHooks):
     """Replaces the model's answer."""
 
     change: Callable[[Answer, VendorRequest], Answer]
+    change_spec: Callable[[Spec], Spec] = keep_spec
+
+    @override
+    def spec(self, spec: Spec) -> Spec:
+        return self.change_spec(spec)
 
     @override
     def answer(self, answer: Answer, request: VendorRequest, rng: random.Random) -> Answer:
@@ -91,6 +102,12 @@ def _tool_name(tool: Body) -> str:
     return str((function if isinstance(function, dict) else tool).get("name"))
 
 
+def _ignoring_late_system(spec: Spec) -> Spec:
+    """A vendor that refuses late system messages has none to ignore."""
+    is_accepted = spec.system_position == "anywhere"
+    return replace(spec, system_position="ignored") if is_accepted else spec
+
+
 def _first_only(spec: Spec) -> Spec:
     return replace(spec, system_position="first_only")
 
@@ -100,9 +117,8 @@ FAULTS = (
         "ignores-late-system",
         "",
         "a system message after the first turns is accepted and not followed",
-        lambda value: ChangedAnswer(_ignore_late_system),
+        lambda value: ChangedAnswer(_ignore_late_system, _ignoring_late_system),
         EVERY_FORMAT - {"gemini"},
-        Effect(fields={"system_position": "ignored"}),
     ),
     refusal_fault(
         "late-system-refused",

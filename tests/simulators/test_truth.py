@@ -101,6 +101,8 @@ def test_a_fault_changes_the_truth_by_its_probability(vendor_url: str) -> None:
         ("kimi", "refuses-closure", "reasoning_replay", "unknown"),
         ("mistral", "route-strict", "reasoning_replay", "required_all_turns"),
         ("gemini", "route-strict", "reasoning_replay", "required_same_turn"),
+        ("openai", "ignores-late-system", "system_position", "ignored"),
+        ("mistral", "ignores-late-system", "system_position", "first_only"),
     ],
 )
 def test_the_effect_of_a_fault_depends_on_the_vendor(
