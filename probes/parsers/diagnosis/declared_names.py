@@ -15,7 +15,7 @@ _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.:/-]{0,255}")
 _CUT = re.compile(r"[.:/]|__")
 _INDEX = re.compile(r":\d{1,6}$")
 # A name like `read` is a word of every language; one like `read_file` is not.
-_UNMISTAKABLE = re.compile(r"[_\d-]|[a-z][A-Z]")
+UNMISTAKABLE = re.compile(r"[_\d-]|[a-z][A-Z]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class DeclaredNames:
 
     def __init__(self, tools: Sequence[ToolSpec]) -> None:
         self._tools = {tool.name: tool for tool in tools}
-        self._folded = {_fold(tool.name): tool for tool in tools if _UNMISTAKABLE.search(tool.name)}
+        self._folded = {_fold(tool.name): tool for tool in tools if UNMISTAKABLE.search(tool.name)}
         self._properties = {tool.name: _properties(tool) for tool in tools}
 
     def __bool__(self) -> bool:

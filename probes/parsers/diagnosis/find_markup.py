@@ -13,6 +13,7 @@ from dataclasses import replace
 from probes.messages import ToolSpec
 from probes.parsers.diagnosis.call_candidates import CallEnds, Candidate
 from probes.parsers.diagnosis.declared_names import DeclaredNames
+from probes.parsers.diagnosis.json_markup import find_undeclared_call
 from probes.parsers.diagnosis.known_markup import KnownMarkup
 from probes.parsers.diagnosis.text_regions import TextRegions
 from probes.parsers.diagnosis.unknown_markup import UnknownMarkup
@@ -42,7 +43,11 @@ def find_markup(text: str, tools: Sequence[ToolSpec] = (), *, armed: str = "auto
     regions = TextRegions(text)
     known = list(_first(KnownMarkup(ends, names).find()))
     unknown = _first(UnknownMarkup(ends, names).find(_spans(known)))
-    candidates = sorted((*known, *unknown), key=lambda candidate: candidate.start)[:MAX_MARKUP]
+    found = [*known, *unknown]
+    if names and not _spans(found):
+        # Nothing else shows a call.
+        found += filter(None, [find_undeclared_call(ends)])
+    candidates = sorted(found, key=lambda candidate: candidate.start)[:MAX_MARKUP]
     return [
         _markup(text, candidate, regions, armed=armed, following=following)
         for candidate, following in zip(candidates, (*candidates[1:], None), strict=False)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from probes.parsers.diagnosis.call_candidates import CallEnds, Candidate
+from probes.parsers.diagnosis.declared_names import UNMISTAKABLE
 from probes.parsers.diagnosis.name_context import QUOTE, NameContext
 from probes.parsers.json_formats.json_calls import ARGUMENT_KEYS, NAME_KEYS
-from probes.parsers.markup import ENVELOPE, MENTIONED, UNKNOWN
+from probes.parsers.markup import ENVELOPE, MENTIONED, UNKNOWN, WITHOUT_TOOL
 
 # Characters before a name in which its object begins.
 MAX_HEAD = 400
@@ -42,6 +43,27 @@ _OUTER = re.compile(
 _KEY_BEHIND = re.compile(rf"{QUOTE}\s{{0,8}}:\s{{0,8}}\{{")
 _KEY_BEFORE = re.compile(rf"\{{\s{{0,64}}{QUOTE}$")
 _END_OF_NAME = re.compile(rf"{QUOTE}?\s{{0,64}}[,}}\])\n]|{QUOTE}")
+
+
+# At the beginning of a text, and with keys and a name that no other data has together.
+_UNDECLARED = re.compile(
+    r"\s{0,64}(?P<object>\{)\s{0,64}\"(?:name|tool_name|tool|function)\"\s{0,8}:\s{0,8}"
+    r"\"(?P<name>[A-Za-z_][\w.:/-]{0,127})\"\s{0,8},\s{0,64}\"arguments\"\s{0,8}:\s{0,8}\{"
+)
+
+
+def find_undeclared_call(ends: CallEnds) -> Candidate | None:
+    """`{"name": "get_wether", "arguments": {…`: a call of a tool that is not declared.
+
+    Only where an answer begins with it: in the middle of a text it may be anyone's data.
+    """
+    match = _UNDECLARED.match(ends.text)
+    if match is None or not UNMISTAKABLE.search(match["name"]):
+        return None
+    start = match.start("object")
+    end = ends.balanced(start)
+    stop = ends.pass_closers(end) if end >= 0 else len(ends.text)
+    return Candidate("json_text", start, stop, WITHOUT_TOOL, named=False, closed=end >= 0)
 
 
 def json_value_shape(context: NameContext, ends: CallEnds) -> Candidate | None:

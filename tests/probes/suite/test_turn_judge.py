@@ -438,3 +438,19 @@ def test_a_leak_that_no_parser_reads_is_shown_in_an_unknown_format() -> None:
 
     assert (turn.format, turn.shown_format) == (None, "unknown")
     assert judge(Text("I would rather talk.")).shown_format is None
+
+
+UNDECLARED = '{"name": "probe_echo_copy_message_alpha", "arguments": {"message": "hi'
+
+
+@pytest.mark.parametrize(
+    ("text", "stop"),
+    [(UNDECLARED, Stop.LENGTH), (UNDECLARED + '"}}', Stop.END)],
+    ids=["cut", "whole"],
+)
+def test_a_call_of_an_undeclared_tool_as_text_is_a_leak(text: str, stop: Stop) -> None:
+    """Cut or whole: it is no answer in prose, and not one that ended before any call."""
+    turn = judge(Text(text), stop=stop)
+
+    assert [fault.kind for fault in turn.faults] == [FindingKind.LEAKED_CALL]
+    assert not turn.calls
