@@ -67,7 +67,14 @@ class Exchange:
     took_s: float = 0  # in flight, without the wait for a slot
     retried: tuple[WireResponse, ...] = ()  # earlier answers to the same request
     output_limit: OutputLimit | None = None  # as the endpoint took it
-    is_reached: bool | None = None  # whether the endpoint took the request; None if never sent
+    # Whether the endpoint took the request; None if it was never sent, or if that is not known.
+    is_reached: bool | None = None
+
+    @property
+    def reconnects(self) -> int:
+        """How often a request was sent again because its idle connection had been closed."""
+        answers = (*self.retried, self.incoming)
+        return sum(answer is not None and answer.reconnected for answer in answers)
 
     def without_excess(self) -> Exchange:
         """The exchange with the bytes that evidence keeps, and no more."""
@@ -99,6 +106,8 @@ def _exchange_json(exchange: Exchange, redactor: Redactor) -> dict[str, JSON]:
     }
     if exchange.retried:
         body["retried"] = [_retry_json(each, redactor) for each in exchange.retried]
+    if exchange.reconnects:
+        body["reconnects"] = exchange.reconnects
     return body
 
 

@@ -34,6 +34,8 @@ class WireResponse:
     first_byte_ms: int | None = None
     http_version: str = ""
     dropped_bytes: int = 0  # that arrived after the chunks and were not kept
+    # The request was sent again: the server had closed the idle connection that it was sent on.
+    reconnected: bool = False
 
     @property
     def body(self) -> bytes:

@@ -14,6 +14,8 @@ __all__ = ["Attempt", "Evidence", "Finding", "FindingKind", "Metric", "Outcome",
 
 # The fact of an attempt that its requests show, not its script.
 LIMIT_FACT = "output_limit"
+# Beside the statuses of answers that were retried: requests that got none on a kept connection.
+RECONNECTED = "reconnected"
 
 
 class Outcome(StrEnum):
@@ -76,7 +78,8 @@ class Attempt:
     usage: Usage = field(default_factory=Usage)
     fingerprint: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, JSON] = field(default_factory=dict)
-    # How many answers of each status were retried.
+    # How many answers of each status were retried, and how many requests were sent again because
+    # the server had closed their idle connection (RECONNECTED).
     retried: Mapping[str, int] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, JSON]:

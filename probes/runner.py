@@ -18,7 +18,7 @@ from probes.errors import Phase, ProbesError, TargetError, TimedOut
 from probes.exchange import EndpointClient, Learnt
 from probes.exchange_evidence import Exchange, record_evidence
 from probes.messages import JSON, Usage
-from probes.outcomes import LIMIT_FACT, Attempt, Finding, Metric, Verdict
+from probes.outcomes import LIMIT_FACT, RECONNECTED, Attempt, Finding, Metric, Verdict
 from probes.output_limit import RENAMED, OutputLimit
 from probes.pacing import Pacer, may_pass
 from probes.redaction import Redactor
@@ -183,8 +183,15 @@ def _build_attempt(
         usage=_total_usage([reply.usage for reply in replies]),
         fingerprint={name: redactor.text(fact)[:MAX_FACT] for name, fact in facts.items()},
         facts={**judgement.facts, **_output_limit(exchanges)},
-        retried=Counter(str(each.status) for e in exchanges for each in e.retried),
+        retried=_count_retries(exchanges),
     )
+
+
+def _count_retries(exchanges: Sequence[Exchange]) -> Counter[str]:
+    """The answers that were retried by status, and the requests sent again without an answer."""
+    retries = Counter(str(each.status) for e in exchanges for each in e.retried)
+    reconnects = sum(exchange.reconnects for exchange in exchanges)
+    return retries + Counter({RECONNECTED: reconnects})
 
 
 def _output_limit(exchanges: Sequence[Exchange]) -> dict[str, JSON]:

@@ -38,6 +38,9 @@ USER_AGENT = "toolgauge"
 _TLS_ALERT = b"\x15\x03"
 # Reads that keep their own time; evidence keeps fewer.
 MAX_READS = 8192
+MAX_CONNECTIONS = 100
+# How many idle connections are kept, and for how long.
+KEPT_CONNECTIONS, KEPT_S = 20, 5.0
 
 
 class Transport:
@@ -60,16 +63,9 @@ class Transport:
         self.statuses: Counter[int] = Counter()
         self._bytes_at_once = 0
         self._slots = nullcontext() if at_once is None else asyncio.Semaphore(at_once)
-        self._client = httpx.AsyncClient(
-            transport=inner or _EgressTransport(egress),
-            verify=_tls_context(),
-            trust_env=False,
-            follow_redirects=False,
-            # We keep the deadlines: httpx restarts its read timeout with every byte of a header.
-            timeout=None,  # noqa: S113
-            # An endpoint must not recognise us by its cookies.
-            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
-        )
+        self._client = _build_client(KEPT_CONNECTIONS, egress, inner)
+        # For a request whose kept connection turns out to be closed.
+        self._unkept_client = _build_client(0, egress, inner)
 
     async def __aenter__(self) -> Self:
         await self._client.__aenter__()
@@ -82,27 +78,38 @@ class Transport:
         traceback: TracebackType | None = None,
     ) -> None:
         await self._client.__aexit__(kind, error, traceback)
+        await self._unkept_client.aclose()
 
     async def send(self, outgoing: WireRequest) -> WireResponse:
-        """Send one request and read its answer within the limits, or raise a ProbesError."""
-        request = self._build(outgoing)
+        """Send one request and read its answer within the limits, or raise a ProbesError.
+
+        Servers close idle connections at any time, also while the next request is on its way. A
+        request that finds its connection closed is sent again once, on a new one.
+        """
         async with self._slots:
-            incoming = await self._answer(request, may_be_long=outgoing.may_be_long)
+            try:
+                incoming = await self._answer(self._client, outgoing)
+            except _KeptConnectionClosed:
+                repeated = await self._answer(self._unkept_client, outgoing)
+                incoming = replace(repeated, reconnected=True)
         self.statuses[incoming.status] += 1
         return incoming
 
-    async def _answer(self, request: httpx.Request, *, may_be_long: bool) -> WireResponse:
-        reading = _ResponseReading(self.limits, may_be_long=may_be_long)
+    async def _answer(self, client: httpx.AsyncClient, outgoing: WireRequest) -> WireResponse:
+        request = self._build(outgoing)
+        reading = _ResponseReading(self.limits, may_be_long=outgoing.may_be_long)
         clock = _Clock(self.limits)
         first_bytes.set(bytearray())
         try:
             async with clock.timeout:
                 request.extensions["trace"] = clock.trace
-                await self._exchange(request, reading, clock)
+                await self._exchange(client, request, reading, clock)
         except TimeoutError as exc:
             sentence = _TIMEOUTS[clock.phase].format(clock.seconds)
             raise TimedOut(sentence, clock.phase, received=reading.received()) from exc
         except httpx.HTTPError as exc:
+            if clock.on_kept_connection and reading.received() is None and _is_closed(exc):
+                raise _KeptConnectionClosed from exc
             raise _as_transport_error(exc, request.url, reading.received()) from exc
         finally:
             self._bytes_at_once -= reading.size
@@ -123,10 +130,14 @@ class Transport:
             raise TargetError("The URL of the endpoint is not valid.") from exc
 
     async def _exchange(
-        self, request: httpx.Request, reading: _ResponseReading, clock: _Clock
+        self,
+        client: httpx.AsyncClient,
+        request: httpx.Request,
+        reading: _ResponseReading,
+        clock: _Clock,
     ) -> None:
         clock.enter(Phase.CONNECT, self.limits.connect_s)
-        response = await self._client.send(request, stream=True)
+        response = await client.send(request, stream=True)
         try:
             reading.begin(response)
             clock.enter(Phase.BETWEEN_BYTES, self.limits.idle_s)
@@ -141,6 +152,26 @@ class Transport:
             await response.aclose()
 
 
+class _KeptConnectionClosed(Exception):
+    """A connection that was kept from an earlier request ended before any answer."""
+
+
+def _build_client(
+    kept: int, egress: EgressRules | None, inner: httpx.AsyncBaseTransport | None
+) -> httpx.AsyncClient:
+    """A client that keeps up to that many idle connections."""
+    return httpx.AsyncClient(
+        transport=inner or _EgressTransport(egress, kept),
+        verify=_tls_context(),
+        trust_env=False,
+        follow_redirects=False,
+        # We keep the deadlines: httpx restarts its read timeout with every byte of a header.
+        timeout=None,  # noqa: S113
+        # An endpoint must not recognise us by its cookies.
+        cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+    )
+
+
 @cache
 def _tls_context() -> ssl.SSLContext:
     # Loading the root certificates takes a tenth of a second, which every run would repeat.
@@ -150,12 +181,12 @@ def _tls_context() -> ssl.SSLContext:
 class _EgressTransport(httpx.AsyncBaseTransport):
     """httpx's default transport, over connections that are checked when they are made."""
 
-    def __init__(self, rules: EgressRules | None) -> None:
+    def __init__(self, rules: EgressRules | None, kept: int) -> None:
         self._pool = httpcore.AsyncConnectionPool(
             ssl_context=_tls_context(),
-            max_connections=100,
-            max_keepalive_connections=20,
-            keepalive_expiry=5,
+            max_connections=MAX_CONNECTIONS,
+            max_keepalive_connections=kept,
+            keepalive_expiry=KEPT_S,
             network_backend=GuardedBackend(rules),
         )
 
@@ -229,6 +260,8 @@ class _Clock:
         self.timeout = asyncio.timeout(None)
         self.phase = Phase.CONNECT
         self.seconds = limits.connect_s
+        self.on_kept_connection = False
+        self._connects = False
 
     def enter(self, phase: Phase, seconds: float) -> None:
         when = asyncio.get_running_loop().time() + seconds
@@ -238,7 +271,10 @@ class _Clock:
         self.timeout.reschedule(when)
 
     async def trace(self, event: str, info: Mapping[str, object]) -> None:
+        if event.endswith("connect_tcp.started"):
+            self._connects = True
         if event.endswith("send_request_headers.started"):
+            self.on_kept_connection = not self._connects
             self.enter(Phase.FIRST_BYTE, self._limits.first_byte_s)
 
 
@@ -308,6 +344,12 @@ _TIMEOUTS = {
     Phase.BETWEEN_BYTES: "The answer stopped: no further byte within {:g} s.",
     Phase.TOTAL: "The answer was not complete within {:g} s.",
 }
+
+
+def _is_closed(exc: httpx.HTTPError) -> bool:
+    """Whether the connection ended, and not with bytes that are no HTTP."""
+    is_silent = isinstance(exc, httpx.RemoteProtocolError) and "disconnected" in str(exc)
+    return is_silent or isinstance(exc, httpx.ReadError | httpx.WriteError)
 
 
 def _as_transport_error(

@@ -11,6 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from dashboard.api import paging
 from dashboard.models import Attempt, Run
 
+RETRIED = (
+    "How many answers were retried, by HTTP status; `reconnected` counts requests that were sent "
+    "again because the endpoint had closed an idle connection"
+)
 _RUN: dict[str, Any] = {
     "id": 4711,
     "endpoint": "vllm-qwen3-32b",
@@ -78,9 +82,7 @@ class RunOut(BaseModel):
     requests: int
     input_tokens: int
     output_tokens: int
-    retried: dict[str, int] = Field(
-        {}, description="How many answers were retried, by HTTP status; counted at the end too"
-    )
+    retried: dict[str, int] = Field({}, description=f"{RETRIED}; counted at the end too")
     simulated: bool
     requested_by: str | None
     created_at: datetime
@@ -109,7 +111,7 @@ class AttemptOut(BaseModel):
     input_tokens: int | None
     output_tokens: int | None
     requests: int
-    retried: dict[str, int] = Field({}, description="How many answers were retried, by HTTP status")
+    retried: dict[str, int] = Field({}, description=RETRIED)
     facts: dict[str, Any]
     fingerprint: dict[str, Any]
     has_evidence: bool

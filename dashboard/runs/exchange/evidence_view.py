@@ -87,6 +87,7 @@ class ExchangeView:
     reply: ReplyView | None
     error: str
     retried: tuple[int, ...] = ()
+    reconnects: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +184,7 @@ def _exchange_view(
         reply=_reply_view(exchange, spans, limit),
         error=_safe_text(exchange.error, 2000),
         retried=exchange.retried,
+        reconnects=exchange.reconnects,
     )
 
 

@@ -57,6 +57,7 @@ class Exchange:
     calls: tuple[Mapping[str, Any], ...]
     error: str
     retried: tuple[int, ...] = ()  # the statuses of earlier answers to the same request
+    reconnects: int = 0  # how often it was sent again on a new connection
 
 
 def read_exchanges(evidence: Mapping[str, Any]) -> list[Exchange]:
@@ -77,6 +78,7 @@ def _read_exchange(number: int, stored: Mapping[str, Any]) -> Exchange:
         calls=tuple(call for call in stored.get("calls") or () if isinstance(call, Mapping)),
         error=str(stored.get("error") or ""),
         retried=tuple(int(each.get("status") or 0) for each in stored.get("retried") or ()),
+        reconnects=int(stored.get("reconnects") or 0),
     )
 
 

@@ -86,6 +86,23 @@ def test_retried_answers_are_shown_with_the_run_and_with_the_request(signed_in: 
     assert_contains(attempt, "Sent again after answers of 429, 429.")
 
 
+def test_requests_that_were_sent_again_on_a_new_connection_are_shown(signed_in: Client) -> None:
+    """They leave a trace on both pages, in words of their own."""
+    run = make_finished_run(make_endpoint(), retried={"503": 1, "reconnected": 2})
+    make_attempt(run, evidence={"exchanges": [{**EXCHANGE, "reconnects": 1}], "findings": []})
+
+    page = signed_in.get(f"/runs/{run.pk}/progress/")
+    attempt = signed_in.get(f"/runs/{run.pk}/attempts/format/1/")
+
+    text = " ".join(page.content.decode().split())
+    assert "1 answer of 503 retried" in text
+    assert "2 requests sent again on a new connection" in text
+    assert "reconnected" not in text
+    assert_contains(
+        attempt, "Sent again on a new connection: the endpoint had closed the idle one."
+    )
+
+
 def test_hostile_findings_are_inert_on_every_page(signed_in: Client) -> None:
     """Markup in the message of a finding is escaped on every page."""
     run = make_finished_run(make_endpoint(), passed=0, failed=1)
