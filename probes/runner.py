@@ -22,7 +22,7 @@ from probes.outcomes import LIMIT_FACT, RECONNECTED, Attempt, Finding, Metric, V
 from probes.output_limit import RENAMED, OutputLimit
 from probes.pacing import Pacer, may_pass
 from probes.redaction import Redactor
-from probes.suite import PROBES, Trial, is_streamed
+from probes.suite import PROBES, Trial, is_streamed, order_trials
 from probes.suite.base import Answer, Judgement, Probe, Question, rng_for
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.replay_lessons import ReplayLessons, starting_dialect
@@ -77,7 +77,7 @@ async def run_trials(  # noqa: PLR0913 - keyword-only, and each has a good defau
             asyncio.create_task(
                 _run_in_turn(gate, _run_trial(client, builder, probes[trial.probe], trial, seed))
             )
-            for trial in planned
+            for trial in order_trials(planned)
         ]
         try:
             for finished in asyncio.as_completed(tasks):

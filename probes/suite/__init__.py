@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -38,6 +38,7 @@ from probes.suite.streaming_probe import STREAMING
 
 __all__ = [
     "PROBES",
+    "ROUNDS",
     "SUITES",
     "SUITE_VERSION",
     "Answer",
@@ -48,6 +49,7 @@ __all__ = [
     "Script",
     "Trial",
     "is_streamed",
+    "order_trials",
     "plan_trials",
 ]
 
@@ -85,6 +87,28 @@ _SUITE: tuple[tuple[Probe, int, int], ...] = (
     (PROMPTED_TOOLS, 0, 2),
     (IMAGE_RESULT, 0, 2),
 )
+# How often a script waits for answers, where it does so more than once and nothing goes wrong.
+ROUNDS: Mapping[str, int] = MappingProxyType(
+    {
+        CHAIN.name: 4,
+        CLOSURE.name: 4,
+        IMAGE_RESULT.name: 4,
+        REASONING_REPLAY.name: 3,
+        FOREIGN_IDS_PROBE.name: 3,
+        **{
+            probe.name: 2
+            for probe in (
+                ROUND_TRIP,
+                ERROR_REPAIR,
+                PROMPTED_TOOLS,
+                PARALLEL_MIXED,
+                PARALLEL_SAME,
+                PARALLEL_THREE,
+                PARALLEL_FIVE,
+            )
+        },
+    }
+)
 PROBES: Mapping[str, Probe] = MappingProxyType({probe.name: probe for probe, _, _ in _SUITE})
 
 # Per suite: (probe, number of trials).
@@ -105,12 +129,21 @@ class Trial:
 
 
 def plan_trials(suite: str) -> tuple[Trial, ...]:
-    """Every trial of a suite, in the order in which it runs."""
+    """Every trial of a suite, in the order of its table."""
     if suite not in SUITES:
         raise TargetError(f"There is no suite {suite!r}; there are {', '.join(SUITES)}.")
     return tuple(
         Trial(probe, trial) for probe, repeats in SUITES[suite] for trial in range(1, repeats + 1)
     )
+
+
+def order_trials(trials: Iterable[Trial]) -> tuple[Trial, ...]:
+    """The trials in the order in which they start: the longest scripts first.
+
+    A long script that starts last keeps the whole run waiting. Each trial draws its own values, so
+    the order changes nothing else.
+    """
+    return tuple(sorted(trials, key=lambda trial: -ROUNDS.get(trial.probe, 1)))
 
 
 def is_streamed(trial: Trial, seed: str | int) -> bool:

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 
 import pytest
 
+from benchmarks.probing import SEED, rounds
 from probes.adapters import adapter_for
 from probes.dialects import DIALECTS
 from probes.errors import TargetError
 from probes.messages import Role
-from probes.outcomes import FindingKind
-from probes.suite import PROBES, SUITES, Probe, Question, Trial, is_streamed, plan_trials
+from probes.outcomes import Attempt, FindingKind
+from probes.runner import run_trials
+from probes.secret import Secret
+from probes.suite import (
+    PROBES,
+    ROUNDS,
+    SUITES,
+    Probe,
+    Question,
+    Trial,
+    is_streamed,
+    order_trials,
+    plan_trials,
+)
 from probes.suite.question_builder import QuestionBuilder
-from probes.target import Provider
+from probes.target import Provider, Target
+from simulators import virtual_time
+from simulators.in_process import InProcessTransport
+from simulators.server import build_app
 from tests.probes.suite.script_player import (
     ScriptedAnswer,
     call,
@@ -136,3 +153,57 @@ def test_over_many_runs_every_trial_is_asked_both_ways() -> None:
     """The seed decides which half streams."""
     for trial in plan_trials("light"):
         assert {is_streamed(trial, seed) for seed in range(20)} == {True, False}
+
+
+def test_the_longest_scripts_start_first() -> None:
+    """All trials, in the order of the suite among equals."""
+    planned = plan_trials("full")
+    ordered = order_trials(planned)
+
+    waits = [ROUNDS.get(trial.probe, 1) for trial in ordered]
+    assert waits == sorted(waits, reverse=True)
+    assert sorted(ordered, key=planned.index) == list(planned)
+    assert [t for t in ordered if t.probe not in ROUNDS] == [
+        t for t in planned if t.probe not in ROUNDS
+    ]
+
+
+LATENCY_S = 1.0
+
+
+def measure_full_suite(provider: Provider, path: str, model: str) -> tuple[list[Attempt], float]:
+    """The attempts of a vendor whose answers take a second each, and the time of the run."""
+    transport = InProcessTransport(build_app(latency=(LATENCY_S, LATENCY_S)))
+    target = Target(
+        provider, f"http://vendors.test/{path}", model, Secret("sim-key"), max_concurrency=64
+    )
+
+    async def collect() -> tuple[list[Attempt], float]:
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        trials = plan_trials("full")
+        attempts = [a async for a in run_trials(target, trials, seed=SEED, transport=transport)]
+        return attempts, loop.time() - started
+
+    return virtual_time.run(collect())
+
+
+@pytest.mark.parametrize(
+    ("provider", "path", "model"),
+    [
+        (Provider.OPENAI, "openai/v1", "sim-steady"),
+        (Provider.DEEPSEEK, "deepseek/v1", "sim-v4"),
+    ],
+)
+def test_a_run_takes_as_long_as_its_longest_script(
+    provider: Provider, path: str, model: str
+) -> None:
+    """No long script waits for a slot while short ones run; and the table has its length."""
+    attempts, took_s = measure_full_suite(provider, path, model)
+    target = Target(provider, f"http://vendors.test/{path}", model)
+    waits = {attempt.probe: rounds(target, attempt) for attempt in attempts}
+
+    assert took_s == max(waits.values()) * LATENCY_S
+    assert all(waits[probe] <= ROUNDS.get(probe, 1) for probe in waits)
+    in_full = {probe: ROUNDS[probe] for probe in ("chain", "closure", "image_result")}
+    assert {probe: waits[probe] for probe in in_full} == in_full
