@@ -5,12 +5,14 @@ from collections.abc import Mapping
 
 import pytest
 
+from probes.dialects import DIALECTS
 from probes.history.call_closure import check_closure
 from probes.messages import Role
 from probes.outcomes import FindingKind
 from probes.suite.base import DrawnValues
 from probes.suite.closure_probe import CLOSURE, GREETING
 from probes.suite.question_builder import QuestionBuilder
+from probes.target import Provider
 from tests.probes.suite.script_player import (
     DEEPSEEK,
     OPENAI,
@@ -200,3 +202,20 @@ def test_broken_histories_leave_out_reasoning_that_is_rejected() -> None:
     assert played.outcome == "pass"
     assert reasoned_labels(played) == {"whole"}
     assert played.trials["closure_error"] == [True, True]
+
+
+NUMBERED = "functions.probe_add:0"
+
+
+def test_broken_histories_are_sent_under_mapped_ids() -> None:
+    """Otherwise a vendor that wants ids of another form refuses them for their ids."""
+    anthropic = QuestionBuilder("m", DIALECTS[Provider.ANTHROPIC], "anthropic")
+    played = play_with(anthropic, {"asked": calls(call("probe_add", {"a": 1, "b": 2}, NUMBERED))})
+
+    for label in ("whole", "missing", "orphan", "duplicate", "trimmed"):
+        assert NUMBERED not in str(played.call(label).turns)
+    (sent,) = played.call("whole").turns[-2].calls
+    assert sent.id == "functions_probe_add_0"
+    assert [made.id for turn in played.call("missing").turns for made in turn.calls] == [sent.id]
+    results = [result.call_id for result in played.call("duplicate").turns[-1].results]
+    assert results == [sent.id, sent.id]

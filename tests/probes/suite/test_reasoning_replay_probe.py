@@ -268,3 +268,21 @@ def test_a_model_that_calls_again_does_not_leave_the_history_open() -> None:
     last = played.questions[-1].call
     assert last.turns[-1].role is Role.USER
     assert {r.call_id for turn in last.turns for r in turn.results} == {"c1", "c7"}
+
+
+NUMBERED = "functions.probe_add:0"
+
+
+def test_bare_histories_are_sent_under_mapped_ids() -> None:
+    """Their refusal must not be about ids that the vendor itself gave out."""
+    anthropic = QuestionBuilder("m", DIALECTS[Provider.ANTHROPIC], "anthropic")
+    numbered = calls(thought(), call("probe_add", {"a": 1, "b": 2}, NUMBERED))
+    answers = [numbered, *[ANSWER] * 4, NEXT, NEXT]
+    played = play(REASONING_REPLAY, DRAWN, *answers, builder=anthropic)
+
+    labels = [question.label for question in played.questions[1:]]
+    assert labels == [*BRANCHES, "reasoning: kept", "reasoning: dropped"]
+    for question in played.questions[1:]:
+        ids = {made.id for turn in question.call.turns for made in turn.calls}
+        answered = {result.call_id for turn in question.call.turns for result in turn.results}
+        assert ids == answered == {"functions_probe_add_0"}
