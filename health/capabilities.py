@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from health.capability import (
     UNKNOWN,
@@ -33,6 +34,7 @@ MIN_TURNS = 3
 RELIABLE = 0.8
 # The share of the turns with a call that have it in one format; as the gate of parse success.
 MAIN_FORMAT = 0.8
+FULL_SCHEMAS = "strict_json_schema"
 # Probes of what a whole JSON Schema has beyond nested objects.
 FURTHER_SCHEMAS = ("schema_union", "schema_enum_nested", "schema_ref")
 # Refusals that rule out any tool call.
@@ -153,17 +155,31 @@ def _schema_level(attempts: Sequence[Attempt], *, dead: bool) -> Capability:
     if types.unsettled or nested.unsettled or (nested.value and any(p.unsettled for p in further)):
         return _split_level(types, nested, *further)
     if nested.value and all(part.value is not False for part in further):
-        return _all_of("strict_json_schema", types, nested, *further)
-    return _flat_level(attempts, types, nested)
+        return _all_of(FULL_SCHEMAS, types, nested, *further)
+    refuted = [part for part in further if nested.value and part.value is False]
+    return _flat_level(attempts, types, *refuted)
 
 
-def _flat_level(attempts: Sequence[Attempt], types: Capability, nested: Capability) -> Capability:
-    """Arguments keep their types, but full schemas do not work or were not tried."""
+def leaves_schema_level(stored: Mapping[str, Any], measured: Capability) -> bool:
+    """Whether a run without the further probes leaves the lower level that these measured."""
+    asked, decided = (
+        any(str(id_).rpartition("/")[0] in FURTHER_SCHEMAS for id_ in evidence)
+        for evidence in (measured.evidence, stored.get("evidence") or ())
+    )
+    is_raised = measured.value == FULL_SCHEMAS and stored.get("value") != FULL_SCHEMAS
+    return is_raised and decided and not asked
+
+
+def _flat_level(attempts: Sequence[Attempt], types: Capability, *refuted: Capability) -> Capability:
+    """Arguments keep their types, but full schemas do not work or were not tried.
+
+    `refuted` are the further schemas that do not work where nested objects do.
+    """
     simplified = _yes_no(attempts, "simplified", "schema_nested")
     if simplified.unsettled:
         return _split_level(types, simplified)
     if simplified.value:
-        return _all_of("simple_object", types, simplified)
+        return _all_of("simple_object", types, simplified, *refuted)
     # Without trials, so that the level of an earlier run stays.
     return Capability(UNKNOWN)
 
@@ -331,6 +347,9 @@ def _limits(attempts: Sequence[Attempt]) -> dict[str, Capability]:
         # Where system messages work, and the text format that works for tools in the prompt.
         "system_position": "system_position",
         "prompted_tools": "prompted",
+        # How results reach the model, and what happens to an image in one.
+        "result_role": "result_role",
+        "image_result": "image_result",
     }
     return {name: _common(attempts, key) for name, key in sources.items()}
 

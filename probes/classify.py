@@ -68,8 +68,10 @@ def _classify_layer(
 
 
 def _applies_to_status(kind: ErrorClass, status: int) -> bool:
-    # A 429 or 5xx is transient whatever its text; only Ollama reports an unreadable call of its own
-    # model with a 500.
+    # A 429 or 5xx is transient whatever its text, but Ollama reports an unreadable call of its own
+    # model with a 500, and llama.cpp a role that its chat template does not know.
+    if kind is ErrorClass.ROLE_REFUSED and status == 500:
+        return True
     return not _is_transient(status) or kind is ErrorClass.SERVER_PARSE
 
 

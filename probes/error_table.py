@@ -195,7 +195,13 @@ ERROR_PATTERNS = (
         ErrorClass.ROLE_REFUSED,
         (
             ("unknown variant developer",),
+            ("unknown variant tool,", "expected"),
+            ("invalid value: tool.", "supported values are"),
+            ("input tag tool_result", "does not match"),
             ("unexpected role",),
+            # As chat templates say it.
+            ("conversation roles must alternate",),
+            ("only user and assistant roles are supported",),
         ),
     ),
     ErrorPattern(

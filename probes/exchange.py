@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from probes.adapters.base import Adapter
 from probes.adapters.request_url import request_url
 from probes.errors import (
+    Overloaded,
     ProbesError,
     ProviderError,
     Refused,
@@ -20,6 +21,7 @@ from probes.errors import (
 )
 from probes.events import Event, ReplyEnded
 from probes.exchange_evidence import Exchange
+from probes.findings import FindingKind
 from probes.http_messages import WireRequest, WireResponse
 from probes.http_reply import read_http_reply
 from probes.messages import JSON, NOT_STREAMED, Breakage, Deviation, Reply, Stop
@@ -72,7 +74,7 @@ class EndpointClient:
             for last in (False, False, True):
                 sent = self.learnt.output_limit.apply(body)
                 outgoing = self._build_request(question, sent)
-                incoming = await self._send(sending, outgoing)
+                incoming = await self._send(sending, outgoing, question)
                 exchange = replace(exchange, incoming=incoming)
                 try:
                     reply = read_reply(self.adapter, incoming, streamed=question.call.stream)
@@ -86,9 +88,9 @@ class EndpointClient:
                 # Never sent: the endpoint was given up, or the request could not be written.
                 return exchange, exc
             exchange = replace(exchange, incoming=exc.received or exchange.incoming)
-            exchange = sending.record(exchange, outgoing, is_reached=is_reached(exc))
-            self.pacer.record_outcome(exc, probe)
             error = _as_broken_stream(exc) if question.call.stream else exc
+            exchange = sending.record(exchange, outgoing, is_reached=is_reached(error, question))
+            self.pacer.record_outcome(exc, probe)
             # The exchange keeps as much of it as evidence needs.
             error.received = None
             return exchange.without_excess(), as_answer(error, question) or error
@@ -100,8 +102,14 @@ class EndpointClient:
         exchange = replace(exchange, reply=reply, output_limit=limit)
         return exchange.without_excess(), Answer(reply)
 
-    async def _send(self, sending: _Sending, outgoing: WireRequest) -> WireResponse:
-        return await self.pacer.send(lambda: sending.send(outgoing), self._is_retryable)
+    async def _send(
+        self, sending: _Sending, outgoing: WireRequest, question: Question
+    ) -> WireResponse:
+        def is_retryable(incoming: WireResponse) -> bool:
+            is_settled = question.may_fail and incoming.status >= 500 and sending.requests > 1
+            return not is_settled and self._is_retryable(incoming)
+
+        return await self.pacer.send(lambda: sending.send(outgoing), is_retryable)
 
     def _is_retryable(self, incoming: WireResponse) -> bool:
         """Whether an answer is the server's trouble; a 500 can also report a fault of the model."""
@@ -143,15 +151,22 @@ class _Sending:
         self.answers.append(incoming.head())
         return incoming
 
-    def record(self, exchange: Exchange, outgoing: WireRequest, *, is_reached: bool) -> Exchange:
+    def record(
+        self, exchange: Exchange, outgoing: WireRequest, *, is_reached: bool | None
+    ) -> Exchange:
         retried = tuple(self.answers[: self.requests - 1])
         return replace(
             exchange, outgoing=outgoing, took_s=self.took_s, retried=retried, is_reached=is_reached
         )
 
 
-def is_reached(error: ProbesError) -> bool:
-    """Whether the endpoint took the request, whatever it thought of it."""
+def is_reached(error: ProbesError, question: Question) -> bool | None:
+    """Whether the endpoint took the request, whatever it thought of it.
+
+    None if a server error may be its opinion of what is in the question.
+    """
+    if question.may_fail and (isinstance(error, Overloaded) or type(error) is TransportError):
+        return None
     return isinstance(error, Refused | WireError)
 
 
@@ -161,7 +176,19 @@ def as_answer(error: ProbesError, question: Question) -> Answer | None:
         return Answer(refusal=error)
     if isinstance(error, StreamBroken) and question.may_break:
         return Answer(broken=error)
-    return None
+    return _as_failed(error) if question.may_fail else None
+
+
+def _as_failed(error: ProbesError) -> Answer | None:
+    """The answer that a server error or a lost connection is for a question that may fail."""
+    if isinstance(error, StreamBroken) or type(error) is TransportError:
+        return Answer(broken=error)
+    return Answer(refusal=_as_refusal(error)) if isinstance(error, Overloaded) else None
+
+
+def _as_refusal(error: Overloaded) -> Refused:
+    kind, received = FindingKind.PROVIDER_ERROR, error.received
+    return Refused(error.status, error.message, kind, received=received)
 
 
 def read_reply(adapter: Adapter, incoming: WireResponse, *, streamed: bool) -> Reply:

@@ -98,6 +98,7 @@ def compute_truth(
     elif capabilities["reasoning_replay"] != "none" and any(e.hides_replay for e in lasting):
         capabilities["reasoning_replay"] = "unknown"
     failures = _failure_rates(effects, shows_reasoning=_shows_reasoning(spec, model, options))
+    capabilities |= _limit_results(capabilities, failures)
     if failures[Metric.AVAILABILITY] == 1 or any(e.fields == NOTHING_KNOWN for e in lasting):
         capabilities |= NOTHING_KNOWN
     if not traits.takes_tools:
@@ -137,6 +138,19 @@ def _shows_reasoning(spec: Spec, model: str, options: Mapping[str, JSON]) -> boo
     call = ModelCall(model, (), max_tokens=1, extra={spec.format: fields})
     parts = shape("A thought.", call, random.Random(0))
     return any(isinstance(part, Reasoning) and part.text for part in parts)
+
+
+def _limit_results(
+    capabilities: Mapping[str, JSON], failures: Mapping[Metric, float | None]
+) -> dict[str, JSON]:
+    """What cannot be measured without results."""
+    if failures[Metric.SCHEMA_FAILURE] == 1:
+        # No client has a result for a call that does not fit.
+        return dict.fromkeys(("result_role", "image_result"), "unknown")
+    if capabilities["result_role"] == "user_text" and capabilities["reasoning_replay"] != "none":
+        # No history with a call and its result is answered.
+        return {"reasoning_replay": "unknown"}
+    return {}
 
 
 def _combine_fields(effects: Sequence[Effect], capabilities: Mapping[str, JSON]) -> dict[str, JSON]:
@@ -268,6 +282,8 @@ def _capabilities(spec: Spec, name: str, options: Mapping[str, JSON]) -> dict[st
         "system_position": spec.system_position,
         # Every simulated model follows a format that its prompt describes.
         "prompted_tools": "hermes",
+        "result_role": "tool" if takes_tools else "unknown",
+        "image_result": spec.image_result if takes_tools else "unknown",
     }
 
 

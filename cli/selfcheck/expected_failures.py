@@ -12,8 +12,6 @@ from probes.suite import PROBES
 PLAIN = "open"
 # A vendor with reasoning, which must be sent back.
 THINKING = "deepseek"
-# A vendor whose format has a place for images in results.
-IMAGES = "anthropic"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +79,8 @@ _PROBE_CASES = (
     Case("round_trip", "other-values", Kind.WRONG_VALUE),
     Case("round_trip", "twice", Kind.EXTRA_CALL),
     Case("round_trip", "ignores-results", Kind.RESULT_UNUSED),
+    Case("round_trip", "tool-role-ignored", Kind.RESULT_UNUSED),
+    Case("round_trip", "tool-role-refused", Kind.ROLE_REFUSED),
     Case("round_trip", "refuses-closure", Kind.CLOSURE_MISSING),
     Case("round_trip", "refuses-replay", Kind.REPLAY_MISSING, vendor=THINKING),
     Case("parallel_mixed", "one-call", Kind.NO_CALL, "missing"),
@@ -166,7 +166,7 @@ _PROBE_CASES = (
     Case("prompted_tools", "ignores-text-results", Kind.RESULT_UNUSED),
     Case("image_result", "other-values", Kind.WRONG_VALUE),
     Case("image_result", "twice", Kind.EXTRA_CALL),
-    Case("image_result", "refuses-closure", Kind.CLOSURE_MISSING, vendor=IMAGES),
+    Case("image_result", "refuses-closure", Kind.CLOSURE_MISSING),
 )
 
 

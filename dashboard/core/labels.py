@@ -261,6 +261,8 @@ CAPABILITY_NAMES = {
     "deviations": _("Deviations from the format"),
     "system_position": _("System messages"),
     "prompted_tools": _("Prompted tools"),
+    "result_role": _("Tool results"),
+    "image_result": _("Images in results"),
     "output_limit_parameter": _("Output limit"),
     "output_limit_cap": _("Highest output limit"),
 }
@@ -320,6 +322,17 @@ _CAPABILITY_MEANINGS = {
         "hermes": _("calls between tool_call tags work"),
         "json_text": _("calls as plain JSON work"),
         "none": _("no described format works"),
+    },
+    "result_role": {
+        "tool": _("accepted and used in their own role"),
+        "user_text": _("used only as text in a user message"),
+        "none": _("not used, not even as text in a user message"),
+    },
+    "image_result": {
+        "used": _("seen in a tool result"),
+        "used_in_user_turn": _("seen only in a user message after the result"),
+        "unused": _("accepted, but not seen"),
+        "refused": _("rejected"),
     },
     "trimmed_history": {
         "taken": _("taken: old turns may be left out"),

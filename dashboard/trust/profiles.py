@@ -24,7 +24,7 @@ from dashboard.trust import modes
 from dashboard.trust.incident_end import end_profile_incidents
 from dashboard.trust.settle import settle
 from health import stages
-from health.capabilities import text_format
+from health.capabilities import leaves_schema_level, text_format
 from health.capability import Capability
 from health.parallel import PARALLEL_FIELDS, confirms
 from probes.fingerprint import MOST_REQUESTS, MOST_TOKENS, EngineFacts
@@ -139,6 +139,8 @@ def _is_news(name: str, measured: Capability, stored: Mapping[str, Any] | None) 
     if stored is None:
         return True
     if name in PARALLEL_FIELDS and confirms(stored, measured):
+        return False
+    if name == "schema_level" and leaves_schema_level(stored, measured):
         return False
     return bool(measured.trials)
 

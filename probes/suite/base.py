@@ -12,7 +12,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
-from probes.errors import Refused, StreamBroken
+from probes.errors import Refused, StreamBroken, TransportError
 from probes.messages import JSON, ModelCall, Reply
 from probes.outcomes import Finding, Metric, Outcome, Verdict
 from probes.suite.question_builder import QuestionBuilder
@@ -29,21 +29,24 @@ class DrawnValues:
 class Question:
     """One request to the model; the label identifies the branches of a script.
 
-    A stream that breaks off ends the script, unless the question expects that it may.
+    A stream that breaks off ends the script, unless the question expects that it may. Servers may
+    answer what is in a question with a server error (`may_fail`): after one retry that is a
+    refusal, and says nothing about availability. A lost connection says nothing at all then.
     """
 
     call: ModelCall
     label: str = "asked"
     may_break: bool = False
+    may_fail: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply, a refusal of the request, or a broken stream. Other errors end the script."""
+    """A reply, a refusal, or a broken stream or connection. Other errors end the script."""
 
     reply: Reply | None = None
     refusal: Refused | None = None
-    broken: StreamBroken | None = None
+    broken: StreamBroken | TransportError | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,6 +53,7 @@ CLOSURE_KINDS = frozenset(
         FindingKind.CLOSURE_ORDER,
         FindingKind.ID_FORMAT,
         FindingKind.ARGS_HISTORY,
+        FindingKind.ROLE_REFUSED,
     }
 )
 _SPELLING = re.compile(r"[\s\-\u2010-\u2015]+")
@@ -195,8 +196,7 @@ class ScriptSession:
         """
         if turn.unfit:
             return
-        spelled = _spell(reply.text or "")
-        missing = [nonce for nonce in nonces if _spell(nonce) not in spelled]
+        missing = [nonce for nonce in nonces if not has_nonce(reply, nonce)]
         message = f"The answer does not contain {', '.join(missing)}, which only the result says."
         self.record_result_use(message, "$.text", used=not missing)
 
@@ -252,6 +252,11 @@ class ScriptSession:
         if self.deviations:
             facts["deviations"] = {side: list(names) for side, names in self.deviations.items()}
         return Judgement(outcome, tuple(self.findings), tuple(self.verdicts), facts)
+
+
+def has_nonce(reply: Reply, nonce: str) -> bool:
+    """Whether an answer says a nonce, however it is spelled."""
+    return _spell(nonce) in _spell(reply.text or "")
 
 
 def _spell(text: str) -> str:

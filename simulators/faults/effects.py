@@ -24,6 +24,8 @@ NO_CALLS: Mapping[str, JSON] = MappingProxyType(
         "streaming": "unknown",
         "error_repair": "unknown",
         "tool_choice": [],
+        "result_role": "unknown",
+        "image_result": "unknown",
     }
 )
 SILENT = Effect(SILENCE, NO_CALLS)
@@ -44,6 +46,8 @@ UNREADABLE: Mapping[str, JSON] = MappingProxyType(
         "supports_streaming_tool_use": None,
         "streaming": "unknown",
         "error_repair": "unknown",
+        "result_role": "unknown",
+        "image_result": "unknown",
     }
 )
 # Several calls of one turn cannot be used.
@@ -65,5 +69,7 @@ NOTHING_KNOWN: Mapping[str, JSON] = MappingProxyType(
         "tool_choice": None,
         "system_position": "unknown",
         "prompted_tools": "unknown",
+        "result_role": "unknown",
+        "image_result": "unknown",
     }
 )

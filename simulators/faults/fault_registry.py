@@ -13,6 +13,7 @@ from simulators.faults.refusals import (
     id_refusals,
     replay_refusals,
     request_refusals,
+    result_roles,
 )
 from simulators.faults.streams import chat_streams, other_streams, stream_only
 from simulators.faults.text import leaks, prose_answers, unknown_leaks
@@ -30,6 +31,7 @@ FAMILIES = (
     replay_refusals,
     closure_refusals,
     id_refusals,
+    result_roles,
     prompt_limits,
     chat_streams,
     other_streams,

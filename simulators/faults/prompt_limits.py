@@ -3,46 +3,31 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import dropwhile
 
-from typing_extensions import override
-
-from probes.messages import Part, Role, ToolResult, Turn
+from probes.messages import Role, ToolResult, Turn
+from simulators.faults.calls.call_behaviour import AnswerChange
 from simulators.faults.fault import EVERY_FORMAT, Effect, Fault
 from simulators.faults.refusals.refusal import (
     Body,
     RefusalCheck,
-    keep_spec,
     list_entries,
     refusal_fault,
 )
 from simulators.model import answers
 from simulators.model.answers import PROSE, Answer
-from simulators.model.pictures import find_pictures
+from simulators.model.pictures import (
+    describe_pictures,
+    find_pictures,
+    without_pictures,
+    without_result_pictures,
+)
 from simulators.vendors.error_envelopes import RequestRefused
-from simulators.vendors.hooks import FaultHooks
-from simulators.vendors.spec import Spec, VendorRequest
+from simulators.vendors.spec import Rule, Spec, VendorRequest
 
 LATE_SYSTEM = "System message must be at the beginning."
-
-
-@dataclass(frozen=True, slots=True)
-class ChangedAnswer(FaultHooks):
-    """Replaces the model's answer."""
-
-    change: Callable[[Answer, VendorRequest], Answer]
-    change_spec: Callable[[Spec], Spec] = keep_spec
-
-    @override
-    def spec(self, spec: Spec) -> Spec:
-        return self.change_spec(spec)
-
-    @override
-    def answer(self, answer: Answer, request: VendorRequest, rng: random.Random) -> Answer:
-        return self.change(answer, request)
 
 
 def _ignore_late_system(answer: Answer, request: VendorRequest) -> Answer:
@@ -65,23 +50,38 @@ def _ignore_prompted_tools(answer: Answer, request: VendorRequest) -> Answer:
     return replace(answer, text=PROSE, tool_requests=())
 
 
-def _ignore_pictures(answer: Answer, request: VendorRequest) -> Answer:
-    if answer.tool_requests or not any(find_pictures(request.body)):
-        return answer
-    turns = tuple(
-        replace(turn, parts=tuple(map(_without_pictures, turn.parts)))
-        for turn in request.call.turns
-    )
-    return answers.answer_request(replace(request.call, turns=turns))
+def _ignore_pictures(drop: Callable[[Turn], Turn], in_user_turn: str) -> AnswerChange:
+    def change(answer: Answer, request: VendorRequest) -> Answer:
+        if answer.tool_requests or not any(find_pictures(request.body)):
+            return answer
+        turns = tuple(map(drop, request.call.turns))
+        return answers.answer_request(replace(request.call, turns=turns))
 
-
-def _without_pictures(part: Part) -> Part:
-    return replace(part, blocks=(), extra={}) if isinstance(part, ToolResult) else part
+    return AnswerChange(change, lambda spec: spec.limit_images("unused", in_user_turn))
 
 
 def _refuse_pictures(request: VendorRequest) -> None:
     if any(find_pictures(request.body)):
         raise RequestRefused("Invalid content type. image_url is only supported by certain models.")
+
+
+def _refuse_result_pictures(request: VendorRequest) -> None:
+    if any(map(describe_pictures, _results(request))):
+        raise RequestRefused("Tool message content only supports text.")
+
+
+def _fail_on_pictures(request: VendorRequest) -> None:
+    if any(find_pictures(request.body)):
+        raise RequestRefused("Internal Server Error", status=500)
+
+
+def _fail_on_result_pictures(request: VendorRequest) -> None:
+    if any(map(describe_pictures, _results(request))):
+        raise RequestRefused("Internal Server Error", status=500)
+
+
+def _results(request: VendorRequest) -> Iterator[ToolResult]:
+    return (result for turn in request.call.turns for result in turn.results)
 
 
 def _refuse_late_system(request: VendorRequest) -> None:
@@ -112,12 +112,20 @@ def _first_only(spec: Spec) -> Spec:
     return replace(spec, system_position="first_only")
 
 
+def _image_fault(name: str, symptom: str, check: Rule, in_user_turn: str) -> Fault:
+    def limit(spec: Spec) -> Spec:
+        return spec.limit_images("refused", in_user_turn)
+
+    checks = dict.fromkeys(EVERY_FORMAT, check)
+    return refusal_fault(name, "", symptom, RefusalCheck(checks, limit))
+
+
 FAULTS = (
     Fault(
         "ignores-late-system",
         "",
         "a system message after the first turns is accepted and not followed",
-        lambda value: ChangedAnswer(_ignore_late_system, _ignoring_late_system),
+        lambda value: AnswerChange(_ignore_late_system, _ignoring_late_system),
         EVERY_FORMAT - {"gemini"},
     ),
     refusal_fault(
@@ -132,7 +140,7 @@ FAULTS = (
         "ignores-prompted-tools",
         "",
         "prose where a call in the format of the prompt is owed",
-        lambda value: ChangedAnswer(_ignore_prompted_tools),
+        lambda value: AnswerChange(_ignore_prompted_tools),
         effect=Effect(fields={"prompted_tools": "none"}),
     ),
     refusal_fault(
@@ -147,13 +155,27 @@ FAULTS = (
     Fault(
         "blind",
         "",
-        "images in tool results are accepted and not seen",
-        lambda value: ChangedAnswer(_ignore_pictures),
+        "images are accepted and not seen",
+        lambda value: _ignore_pictures(without_pictures, "unused"),
     ),
-    refusal_fault(
-        "images-refused",
+    Fault(
+        "blind-results",
         "",
+        "images in tool results are accepted and not seen; those in user messages are",
+        lambda value: _ignore_pictures(without_result_pictures, "used"),
+    ),
+    _image_fault("images-refused", "400 for an image", _refuse_pictures, "refused"),
+    _image_fault(
+        "result-images-refused",
         "400 for an image in a tool result",
-        RefusalCheck(dict.fromkeys(EVERY_FORMAT, _refuse_pictures)),
+        _refuse_result_pictures,
+        "used",
+    ),
+    _image_fault("images-fail", "500 for an image", _fail_on_pictures, "refused"),
+    _image_fault(
+        "result-images-fail",
+        "500 for an image in a tool result",
+        _fail_on_result_pictures,
+        "used",
     ),
 )

@@ -20,8 +20,8 @@ from probes.messages import (
 )
 from simulators.model.call_repair import is_failure, may_retry, repair_arguments
 from simulators.model.echo_text import find_text_to_repeat
-from simulators.model.pictures import describe_pictures
-from simulators.model.prompted_tools import PromptedCall, read_prompted_call
+from simulators.model.pictures import describe_pictures, describe_user_pictures
+from simulators.model.prompted_tools import PromptedCall, read_prompted_call, read_text_results
 from simulators.model.schema_values import convert_value, invent_value, properties, required
 from simulators.model.standing_rules import obey_system_rules
 from simulators.model.tool_requests import ToolRequest, force_tool_request, read_tool_requests
@@ -70,7 +70,7 @@ def answer_request(call: ModelCall) -> Answer:
     """Answer a request from the request alone."""
     if prompted := read_prompted_call(call):
         return replace(_answer_question(prompted.call), prompted=prompted)
-    return _answer_question(call)
+    return _answer_question(replace(call, turns=read_text_results(call.turns)))
 
 
 def _answer_question(call: ModelCall) -> Answer:
@@ -259,8 +259,9 @@ def _read_result(result: ToolResult) -> str:
 
 def _answer_from_history(question: str, steps: Sequence[_Step], call: ModelCall) -> Answer:
     if steps:
-        results = "\n".join(f"{step.call.name}: {_read_result(step.result)}" for step in steps)
-        return Answer("I have what I need and can answer.", f"Here is what came back.\n{results}")
+        results = [f"{step.call.name}: {_read_result(step.result)}" for step in steps]
+        lines = "\n".join([*results, describe_user_pictures(call.turns)]).rstrip("\n")
+        return Answer("I have what I need and can answer.", f"Here is what came back.\n{lines}")
     if repeated := find_text_to_repeat(question):
         return Answer("A plain answer is wanted.", repeated)
     earlier_results = [result for turn in call.turns for result in turn.results]

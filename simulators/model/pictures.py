@@ -1,4 +1,4 @@
-"""What the simulated model sees in the pictures of a tool result."""
+"""What the simulated model sees in the pictures of a request."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import binascii
 import re
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
-from probes.messages import JSON, ToolResult
+from probes.messages import JSON, Opaque, Part, Role, ToolResult, Turn
 
 # The beginning of every PNG in base64.
 PNG = "iVBORw0KGgo"
@@ -26,8 +27,37 @@ _COLOURS = {
 
 def describe_pictures(result: ToolResult) -> str:
     """The colours of each picture, from left to right; empty if the result has no picture."""
-    seen = (_describe(data) for data in find_pictures([result.blocks, result.extra]))
-    return " ".join(text for text in seen if text)
+    return _describe_all([result.blocks, result.extra])
+
+
+def describe_user_pictures(turns: Iterable[Turn]) -> str:
+    """The colours of the pictures that user messages carry beside their text."""
+    shown = [turn for turn in turns if turn.role is Role.USER]
+    parts = [part.raw for turn in shown for part in turn.parts if isinstance(part, Opaque)]
+    return _describe_all([parts, [turn.extra for turn in shown]])
+
+
+def without_result_pictures(turn: Turn) -> Turn:
+    """The turn with empty results in place of pictures."""
+    return replace(turn, parts=tuple(map(_without_pictures, turn.parts)))
+
+
+def without_pictures(turn: Turn) -> Turn:
+    """The turn without pictures in results or beside its text."""
+    if turn.role is not Role.USER:
+        return without_result_pictures(turn)
+    parts = tuple(part for part in turn.parts if not isinstance(part, Opaque))
+    return replace(turn, parts=parts, extra={})
+
+
+def _without_pictures(part: Part) -> Part:
+    if not isinstance(part, ToolResult) or not describe_pictures(part):
+        return part
+    return replace(part, blocks=(), extra={})
+
+
+def _describe_all(value: JSON) -> str:
+    return " ".join(text for data in find_pictures(value) if (text := _describe(data)))
 
 
 def find_pictures(value: JSON) -> Iterator[str]:

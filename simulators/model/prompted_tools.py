@@ -45,6 +45,12 @@ def read_prompted_call(call: ModelCall) -> PromptedCall | None:
     return PromptedCall(replace(call, turns=_read_turns(call.turns), tools=tools), TAG in prompt)
 
 
+def read_text_results(turns: Sequence[Turn]) -> tuple[Turn, ...]:
+    """The turns with calls and results in their places, where a user message says a result."""
+    is_text = any(turn.role is Role.USER and _RESULT.search(_text(turn)) for turn in turns)
+    return _read_turns(turns) if is_text else tuple(turns)
+
+
 def write_prompted_calls(tool_requests: Iterable[ToolRequest], *, has_tags: bool) -> str:
     """The calls in the format that the prompt describes."""
     calls = [

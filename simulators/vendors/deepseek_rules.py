@@ -62,12 +62,16 @@ def check_reasoning(
 
 
 def _check_variants(body: Body) -> None:
-    """Refuse unknown roles and tool types with the JSON parser's message, including the column."""
+    """Refuse unknown roles, contents and tool types, as the JSON parser says it."""
     for index, message in enumerate(read_messages(body)):
         role = text_or_empty(message.get("role"))
         if role and role not in ROLES:
             known = ", ".join(f"`{name}`" for name in ROLES)
             raise _unknown_variant(f"messages[{index}].role", role, f"one of {known}", body)
+        for part in list_or_empty(message.get("content")):
+            kind = text_or_empty(object_or_empty(part).get("type"))
+            if kind and kind != "text":
+                raise _unknown_variant(f"messages[{index}]", kind, "`text`", body)
     for index, item in enumerate(list_or_empty(body.get("tools"))):
         kind = text_or_empty(object_or_empty(item).get("type"))
         if kind and kind != "function":

@@ -39,6 +39,7 @@ _OPENAI = Spec(
     models=OPENAI_MODELS,
     envelope=error_envelopes.openai_envelope,
     rule=rules.check_openai,
+    images=("refused", "used"),
     thinking_switch=thinking_switches.chat,
     unknown_model=RequestRefused(error_envelopes.NO_MODEL, status=404, code="model_not_found"),
     auth=vendor_auth.OPENAI,

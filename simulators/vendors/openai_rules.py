@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from simulators.model.pictures import find_pictures
 from simulators.vendors.error_envelopes import RequestRefused
 
 ROLES = ("system", "assistant", "user", "function", "tool", "developer")
@@ -73,6 +74,13 @@ def _check_messages(request: Mapping[str, Any]) -> None:
             )
         if not isinstance(message.get("content"), str | list | None):
             raise _wrong_type(f"{path}.content", "a string or an array of objects")
+        if role != "user" and any(find_pictures(message.get("content"))):
+            raise RequestRefused(
+                f"Invalid '{path}'. Image URLs are only allowed for messages with role 'user', but "
+                f"this message with role '{role}' contains an image URL.",
+                param=path,
+                code="invalid_value",
+            )
 
 
 def _check_tools(request: Mapping[str, Any]) -> None:

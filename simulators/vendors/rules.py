@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from probes.adapters.json_fields import object_or_empty, text_or_empty
 from probes.messages import JSON
+from simulators.model.pictures import find_pictures
 from simulators.vendors import closure_rules
 from simulators.vendors.error_envelopes import RequestRefused
 from simulators.vendors.model_traits import ReplayDuty
@@ -13,12 +14,21 @@ from simulators.vendors.openai_rules import check_request
 from simulators.vendors.reply_style import is_own_signature
 from simulators.vendors.spec import VendorRequest
 
+# A model without its vision part.
+NO_IMAGES = (
+    "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"
+)
 SKIPPED_SIGNATURES = ("skip_thought_signature_validator", "context_engineering_is_the_way_to_go")
 
 
 def check_openai(request: VendorRequest) -> None:
     check_request(request.body)
     closure_rules.OPENAI_CLOSURE.check(request.body)
+
+
+def check_llamacpp(request: VendorRequest) -> None:
+    if any(find_pictures(request.body)):
+        raise RequestRefused(NO_IMAGES, status=500)
 
 
 def check_gemini(request: VendorRequest) -> None:

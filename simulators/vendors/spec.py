@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from probes.adapters import FORMATS
@@ -19,6 +19,8 @@ Endpoint: TypeAlias = "Callable[[Spec, Mapping[str, JSON]], dict[str, JSON]]"
 Rule: TypeAlias = "Callable[[VendorRequest], None]"
 
 CHOICES = ("auto", "none", "required", "named")
+# What can happen to an image, from the best.
+IMAGE_USES = ("used", "unused", "refused")
 TEMPLATE = (
     "{%- for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}"
     "<|im_end|>\n{%- endfor %}<|im_start|>assistant\n"
@@ -61,6 +63,8 @@ class Spec:
     faults: str = ""  # switches that are always on
     own_parameters: frozenset[str] = frozenset()  # fields of requests beyond those of the format
     system_position: str = "anywhere"  # where the vendor accepts and obeys system messages
+    # What happens to an image in a tool result, and in a user message.
+    images: tuple[str, str] = ("used", "used")
 
     @property
     def format(self) -> str:
@@ -74,6 +78,19 @@ class Spec:
     @property
     def stream_path(self) -> str:
         return self.prefix + FORMATS[self.format].stream_path.partition("?")[0]
+
+    @property
+    def image_result(self) -> str:
+        """The capability: where an image is used, or what happens to it in a result."""
+        in_result, in_user_turn = self.images
+        can_move = in_result != "used" and in_user_turn == "used"
+        return "used_in_user_turn" if can_move else in_result
+
+    def limit_images(self, in_result: str, in_user_turn: str) -> Spec:
+        """The vendor with limits for images; its own can be narrower."""
+        pairs = zip(self.images, (in_result, in_user_turn), strict=True)
+        first, second = (max(pair, key=IMAGE_USES.index) for pair in pairs)
+        return replace(self, images=(first, second))
 
     def find_model(self, name: str) -> Model:
         """The model of that name; raises RequestRefused if there is none."""

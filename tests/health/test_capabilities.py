@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from health.capabilities import CHOICES, MIN_TURNS, derive_capabilities, settle_verdicts
+from health.capabilities import (
+    CHOICES,
+    MIN_TURNS,
+    derive_capabilities,
+    leaves_schema_level,
+    settle_verdicts,
+)
 from health.capability import Capability
 from health.parallel import confirms
 from health.rates import rate_interval
@@ -155,6 +161,32 @@ def schema(
 def test_the_schema_level_is_what_arguments_followed(facts: dict[str, Any], value: str) -> None:
     """Full schemas, flat schemas, strings only, none, or unknown without evidence."""
     assert schema(**facts).value == value
+
+
+def test_a_schema_level_that_was_not_measured_has_no_trials() -> None:
+    """So that a run without it leaves the level of an earlier one."""
+    assert schema(nested=None, simplified=None) == Capability("unknown")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "stays"),
+    [
+        # Only a union, an inner choice or a reference ruled full schemas out.
+        ({"union": False}, {"union": None}, True),
+        ({"union": False}, {"union": True}, False),
+        ({"union": False}, {"nested": False, "union": None}, False),
+        ({"union": False}, {"types": False, "union": None}, False),
+        # Nested objects did not work, and a light run asks for them.
+        ({"nested": False}, {"union": None}, False),
+        ({"nested": False, "union": False}, {"union": None}, False),
+        ({}, {"union": None}, False),
+    ],
+)
+def test_a_run_without_unions_does_not_raise_a_level_that_they_lowered(
+    before: dict[str, Any], now: dict[str, Any], stays: bool
+) -> None:
+    """A light run asks for nested objects alone."""
+    assert leaves_schema_level(schema(**before).as_json(), schema(**now)) is stays
 
 
 def test_the_schema_level_counts_every_probe_it_uses() -> None:
@@ -474,6 +506,12 @@ def test_further_fields_are_the_answer_of_a_clear_majority(
         ("prompted_tools", "prompted_tools", "prompted", ["hermes"] * 9 + ["none"], "hermes"),
         ("prompted_tools", "prompted_tools", "prompted", ["hermes"] * 8 + ["none"], "unsettled"),
         ("prompted_tools", "prompted_tools", "prompted", ["none"], "none"),
+        ("result_role", "round_trip", "result_role", ["tool"] * 9 + ["user_text"], "tool"),
+        ("result_role", "round_trip", "result_role", ["tool", "user_text"], "unsettled"),
+        ("result_role", "round_trip", "result_role", ["user_text"] * 3, "user_text"),
+        ("image_result", "image_result", "image_result", ["refused", "refused"], "refused"),
+        ("image_result", "image_result", "image_result", ["used", None], "used"),
+        ("image_result", "image_result", "image_result", ["used", "refused"], "unsettled"),
     ],
 )
 def test_prompt_limits_need_a_clear_majority(

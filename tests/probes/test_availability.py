@@ -18,6 +18,8 @@ from simulators.in_process import InProcessTransport
 from simulators.server import build_app
 
 LATENCY_S = 0.5
+# The beginning of every PNG in base64.
+PNG = b"iVBORw0KGgo"
 
 
 class CountingTransport(InProcessTransport):
@@ -34,18 +36,35 @@ class CountingTransport(InProcessTransport):
         return incoming
 
 
+class OnceFailingTransport(CountingTransport):
+    """Fails for the first request that has an image."""
+
+    @override
+    async def send(self, outgoing: WireRequest) -> WireResponse:
+        if PNG in outgoing.body and 503 not in self.answers:
+            self.answers.append(503)
+            return WireResponse(503, {}, (), http_version="HTTP/1.1")
+        return await super().send(outgoing)
+
+
 def measure(
-    switches: str, vendor: str = "openai/v1", provider: Provider = Provider.OPENAI, **plan: float
+    switches: str,
+    vendor: str = "openai/v1",
+    provider: Provider = Provider.OPENAI,
+    *,
+    suite: str = "light",
+    transport: CountingTransport | None = None,
+    **plan: float,
 ) -> tuple[list[Attempt], list[int]]:
-    """The attempts of a light suite against a vendor with faults, and the status of each answer."""
+    """The attempts of a suite against a vendor with faults, and the status of each answer."""
     url = f"http://vendors.test/with/{switches}/{vendor}"
     target = Target(provider, url, "sim-steady", Secret("sim-key"), max_concurrency=4)
-    transport = CountingTransport()
+    transport = transport or CountingTransport()
 
     async def collect() -> list[Attempt]:
         measured = measure_endpoint(
             target,
-            MeasurementPlan("light", **plan),  # type: ignore[arg-type]
+            MeasurementPlan(suite, **plan),  # type: ignore[arg-type]
             seed=1,
             transport=transport,
         )
@@ -119,3 +138,38 @@ def test_our_deadline_counts_in_nothing() -> None:
     assert {str(finding.kind) for attempt in late for finding in attempt.findings} == {"our_fault"}
     assert not any(attempt.verdicts for attempt in late)
     assert rates(attempts)[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("switches", "vendor", "images"),
+    [
+        ("images-fail", "vllm/v1", 2),
+        ("result-images-fail", "vllm/v1", 1),
+        ("one-call,p=0", "llamacpp/v1", 2),
+    ],
+)
+def test_a_server_error_for_an_image_is_a_refusal_and_no_outage(
+    switches: str, vendor: str, images: int
+) -> None:
+    """Each image is sent twice at most, and none of it counts against the endpoint."""
+    attempts, answers = measure(switches, vendor, suite="full")
+
+    asked = [attempt for attempt in attempts if attempt.probe == "image_result"]
+    assert answers.count(500) == 2 * images * len(asked)
+    assert {attempt.outcome for attempt in attempts} == {Outcome.PASS}
+    assert rates(attempts) == (len(answers) - answers.count(500), 0)
+    use = "refused" if images == 2 else "used_in_user_turn"
+    assert [attempt.facts["image_result"] for attempt in asked] == [use] * len(asked)
+    retried = [r["status"] for a in asked for e in exchanges(a) for r in e.get("retried", [])]
+    assert retried == [500] * images * len(asked)
+
+
+def test_a_server_error_that_passes_is_no_refusal_of_an_image() -> None:
+    """The retry is answered, so the first error counts against the endpoint as any other."""
+    transport = OnceFailingTransport()
+    attempts, answers = measure("one-call,p=0", "vllm/v1", suite="full", transport=transport)
+
+    (use,) = {a.facts["image_result"] for a in attempts if a.probe == "image_result"}
+    assert use == "used"
+    assert answers.count(503) == 1
+    assert rates(attempts) == (len(answers), 1)

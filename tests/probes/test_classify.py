@@ -618,6 +618,10 @@ def test_z46_a_parser_that_expects_another_format_is_told_from_an_outage() -> No
         ("Invalid tool schema: anyOf has no type", "schema_refused"),
         ("role 'developer' is not supported", "role_refused"),
         ("Invalid role: developer", "role_refused"),
+        ("Invalid value: 'tool'. Supported values are: 'system', 'user'.", "role_refused"),
+        ("unknown variant `tool`, expected one of `system`, `user`", "role_refused"),
+        ("messages.2.content.0: Input tag 'tool_result' found does not match", "role_refused"),
+        ("Only user and assistant roles are supported!", "role_refused"),
     ],
 )
 def test_words_of_a_vendors_own_are_classified(message: str, kind: str) -> None:
@@ -642,3 +646,17 @@ def test_words_of_a_vendors_own_are_classified(message: str, kind: str) -> None:
 def test_other_refusals_are_not_taken_for_one_about_tools(message: str) -> None:
     """An endpoint is not blamed for what a refusal does not say."""
     assert classify_error(400, ErrorBody(message)) is None
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(400, "role_refused"), (500, "role_refused"), (503, "transient")]
+)
+def test_a_role_that_a_template_does_not_know_is_refused_by_a_500_too(
+    status: int, kind: str
+) -> None:
+    """llama.cpp reports the error of a chat template as its own."""
+    template = "Conversation roles must alternate user/assistant/user/assistant/..."
+    meaning = classify_error(status, ErrorBody(template))
+
+    assert meaning is not None
+    assert str(meaning.kind) == kind

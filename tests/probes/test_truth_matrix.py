@@ -159,6 +159,23 @@ FAULTY: list[tuple[str, str, dict[str, Any]]] = [
     ("vllm-bare", "double-encoded", {}),
     ("qwen-xml", "wrapped", {}),
     ("qwen-xml", "phantom-finish", {}),
+    ("openai", "tool-role-refused", {}),
+    ("ollama", "tool-role-refused", {}),
+    ("anthropic", "tool-role-refused", {}),
+    ("deepseek", "tool-role-refused", {}),
+    ("vllm", "template-without-tools", {}),
+    ("vllm", "tool-role-ignored", {}),
+    ("gemini", "tool-role-ignored", {}),
+    ("anthropic", "tool-role-ignored", {}),
+    ("vllm", "blind", {}),
+    ("gemini", "blind-results", {}),
+    ("ollama", "blind-results", {}),
+    ("anthropic", "images-refused", {}),
+    ("vllm", "result-images-refused", {}),
+    ("responses", "images-fail", {}),
+    ("vllm", "result-images-fail", {}),
+    ("ollama", "result-images-fail", {}),
+    ("openai", "images-fail+ignores-prompted-tools", {}),
 ]
 # Healthy vendors under a chosen dialect.
 DIALECTS = [

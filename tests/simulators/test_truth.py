@@ -39,6 +39,8 @@ def test_the_truth_covers_every_model_of_every_vendor(vendor_url: str, spec: Any
             "streaming",
             "system_position",
             "prompted_tools",
+            "result_role",
+            "image_result",
         }
         assert all(get_rate["rate"] in (0, 1) for get_rate in truth["metrics"].values())
         assert truth["base_path"].startswith(spec.mount)

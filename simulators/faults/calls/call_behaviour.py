@@ -18,6 +18,7 @@ from simulators.faults.refusals.refusal import keep_spec
 from simulators.model import answers
 from simulators.model.answers import PROSE, Answer
 from simulators.model.call_repair import is_failure
+from simulators.model.prompted_tools import read_text_results
 from simulators.model.tool_requests import ToolRequest
 from simulators.vendors.hooks import FaultHooks
 from simulators.vendors.spec import Rule, Spec, VendorRequest
@@ -27,6 +28,7 @@ CHOICE_FORMATS = EVERY_FORMAT - {"ollama"}
 PARALLEL_FORMATS = EVERY_FORMAT - {"ollama", "gemini"}
 FORCED = ("required", "named")
 UNKNOWN = "unknown"
+NOT_SEEN = ("unused", "unused")
 UNREPAIRED = Effect({Metric.REPAIR_SUCCESS: 1}, {"error_repair": "none"})
 
 
@@ -148,7 +150,8 @@ def _call_invalid_tool(answer: Answer, request: VendorRequest) -> Answer:
 
 def _ignore_results(answer: Answer, request: VendorRequest) -> Answer:
     """Say nothing of the results, and call with nothing that only they say."""
-    results = [result for turn in request.call.turns for result in turn.results]
+    turns = read_text_results(request.call.turns)
+    results = [result for turn in turns for result in turn.results]
     if not results:
         return answer
     if not answer.tool_requests:
@@ -257,8 +260,8 @@ FAULTS = (
         "ignores-results",
         "",
         "the answer after the results uses nothing of them, in text or in further calls",
-        _always(AnswerChange(_ignore_results)),
-        effect=Effect({Metric.RESULT_USE: 1}),
+        _always(AnswerChange(_ignore_results, lambda spec: spec.limit_images(*NOT_SEEN))),
+        effect=Effect({Metric.RESULT_USE: 1}, {"result_role": "none", "prompted_tools": "none"}),
     ),
     Fault(
         "ignores-choice",

@@ -177,7 +177,12 @@ FAULTS = (
                 # Only a tool without required arguments accepts it.
                 Metric.VALUE_FIDELITY: None,
             },
-            {"schema_level": "none", "error_repair": "none"},
+            {
+                "schema_level": "none",
+                "error_repair": "none",
+                "result_role": "unknown",
+                "image_result": "unknown",
+            },
         ),
     ),
     Fault(

@@ -164,13 +164,20 @@ FAULTS = (
                 "gemini": check_body(_refuse_parts),
             }
         ),
-        Effect({Metric.CLOSURE_ERROR: 1}, {"error_repair": "unknown"}, hides_replay=True),
+        Effect(
+            # The same result as text is no part of a closure.
+            {Metric.CLOSURE_ERROR: 1, Metric.RESULT_USE: 1},
+            {"error_repair": "unknown", "result_role": "user_text", "image_result": "unknown"},
+            hides_replay=True,
+        ),
     ),
     refusal_fault(
         "bridge-wanted",
         "Z65",
         "400 where the user speaks right after a result",
-        RefusalCheck({"openai": check_body(_check_bridge)}),
+        RefusalCheck(
+            {"openai": check_body(_check_bridge)}, lambda spec: spec.limit_images("used", "refused")
+        ),
     ),
     refusal_fault(
         "function-call-order",

@@ -237,7 +237,9 @@ FAULTS = (
         ),
         Effect(
             {Metric.REASONING_REPLAY_ERROR: 1},
-            {"reasoning_replay": "unknown", "error_repair": "unknown"},
+            dict.fromkeys(
+                ("reasoning_replay", "error_repair", "result_role", "image_result"), "unknown"
+            ),
         ),
     ),
 )

@@ -82,6 +82,8 @@ def test_differences_from_the_earlier_profile_are_marked(signed_in: Client) -> N
     ("field", "value", "phrase"),
     [
         ("tool_call_format", "openai", "on the wire, in the format openai"),
+        ("result_role", "user_text", "used only as text in a user message"),
+        ("image_result", "used_in_user_turn", "seen only in a user message after the result"),
         ("tool_call_format", "json_text", "as JSON in the text, which a parser reads"),
         ("supports_parallel_tool_use", False, "no"),
         ("tool_choice", ["auto", "none"], "auto, none"),

@@ -11,7 +11,7 @@ from dashboard.runs import services as runs
 from dashboard.trust import finish as results
 from dashboard.trust import profiles
 from probes.fingerprint import EngineFacts
-from probes.outcomes import Metric, Outcome, Verdict
+from probes.outcomes import Attempt, Metric, Outcome, Verdict
 from tests.dashboard.runs.builders import (
     build_attempt,
     complete_run,
@@ -192,6 +192,35 @@ def test_a_light_run_keeps_capabilities_that_only_a_full_run_measures(endpoint: 
     capabilities = endpoint.profile.capabilities
     assert capabilities["supports_parallel_tool_use"] == before
     assert capabilities["tool_call_format"]["run"] == light.pk
+
+
+def schema_attempts(**fits: bool | None) -> list[Attempt]:
+    """One attempt of each schema probe, beside a call that arrives."""
+    facts = {probe: {"fits": value, "simplified": value} for probe, value in fits.items()}
+    asked = [build_attempt(1, probe=probe, facts=each) for probe, each in facts.items()]
+    return [build_attempt(1, facts={"formats": ["openai"]}), *asked]
+
+
+@pytest.mark.parametrize(
+    "light",
+    [
+        # Only the full suite asks for references.
+        {"schema_types": True, "schema_nested": True},
+        # The nested question got no answer.
+        {"schema_types": True, "schema_nested": None},
+    ],
+)
+def test_a_light_run_leaves_a_schema_level_that_it_cannot_measure(
+    endpoint: Endpoint, light: dict[str, bool | None]
+) -> None:
+    """Otherwise callers would send references again after every light run."""
+    complete_run(*schema_attempts(schema_types=True, schema_nested=True, schema_ref=False))
+    before = endpoint.profile.capabilities["schema_level"]
+    assert before["value"] == "simple_object"
+
+    complete_run(*schema_attempts(**light))
+
+    assert endpoint.profile.capabilities["schema_level"] == before
 
 
 def test_calls_that_always_come_as_text_count_as_parsed(endpoint: Endpoint) -> None:

@@ -125,6 +125,8 @@ def check(request: dict[str, Any]) -> None:
     waiting: set[str] = set()
     for message in request["messages"]:
         if message["role"] == "tool":
+            if not isinstance(message["content"], str):
+                raise Refusal("Image URLs are only allowed for messages with role 'user'.")
             if message["tool_call_id"] not in waiting:
                 raise Refusal(
                     "Invalid parameter: messages with role 'tool' must be a response to a "
@@ -148,6 +150,8 @@ def think(request: dict[str, Any]) -> tuple[str, list[Call]]:
     messages = request["messages"]
     last = max(at for at, message in enumerate(messages) if message["role"] == "user")
     prompt, since = messages[last]["content"], messages[last + 1 :]
+    if isinstance(prompt, list):
+        return "I cannot see pictures.", []
     tools = {tool["function"]["name"]: tool["function"] for tool in request.get("tools", ())}
     choice = request.get("tool_choice", "auto")
     rules = "\n".join(m["content"] for m in messages if m["role"] == "system")

@@ -33,6 +33,8 @@ HEALTHY: Mapping[str, Any] = {
     "trimmed_history": "taken",
     "system_position": "anywhere",
     "prompted_tools": "hermes",
+    "result_role": "tool",
+    "image_result": "refused",
     "violations": {
         "missing": "closure_missing",
         "orphan": "closure_orphan",

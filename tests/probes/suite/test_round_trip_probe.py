@@ -5,7 +5,7 @@ import json
 import pytest
 
 from probes.errors import Refused
-from probes.messages import Reply, Role, Stop, Text
+from probes.messages import Part, Reply, Role, Stop, Text
 from probes.outcomes import FindingKind
 from probes.suite.base import DrawnValues
 from probes.suite.question_builder import QuestionBuilder
@@ -50,7 +50,7 @@ def test_a_result_that_is_used_passes() -> None:
 )
 def test_an_answer_without_the_nonce_fails(answers: Reply) -> None:
     """Only visible text counts as an answer."""
-    played = play(ROUND_TRIP, DRAWN, calls(CALL), answers)
+    played = play(ROUND_TRIP, DRAWN, calls(CALL), answers, prose("Done."))
 
     assert (played.outcome, played.kinds) == ("fail", ["result_unused"])
 
@@ -68,7 +68,8 @@ def test_an_answer_without_the_nonce_fails(answers: Reply) -> None:
 )
 def test_an_answer_after_a_result_is_a_trial_of_its_use(text: str, good: bool) -> None:
     """However it is spelled; a part of it is not enough."""
-    played = play(ROUND_TRIP, DRAWN, calls(CALL), prose(text))
+    more = [] if good else [prose("amber-7")]
+    played = play(ROUND_TRIP, DRAWN, calls(CALL), prose(text), *more)
 
     assert played.trials["result_use"] == [good]
     assert (played.outcome == "pass") == good
@@ -80,6 +81,7 @@ def test_a_result_of_a_call_that_does_not_fit_proves_nothing() -> None:
     played = play(ROUND_TRIP, DRAWN, calls(unfit), prose("Done."))
 
     assert "result_use" not in played.trials
+    assert "result_role" not in played.facts
     assert "value_fidelity" not in played.trials
 
 
@@ -139,7 +141,7 @@ def test_a_refused_history_fails_where_it_is_refused_for_its_calls(
     answers: ScriptedAnswer, outcome: str, trials: list[bool] | None
 ) -> None:
     """Our history was valid; any other refusal says nothing about closure."""
-    played = play(ROUND_TRIP, DRAWN, calls(CALL), answers)
+    played = play(ROUND_TRIP, DRAWN, calls(CALL), answers, refusal(FindingKind.PROVIDER_ERROR))
 
     assert played.outcome == outcome
     assert played.trials.get("closure_error") == trials
@@ -148,9 +150,77 @@ def test_a_refused_history_fails_where_it_is_refused_for_its_calls(
 
 def test_a_refused_history_says_nothing_about_how_calls_arrive() -> None:
     """The call had arrived; a refusal of its result is no refusal of streams."""
-    played = play(ROUND_TRIP, DRAWN, calls(CALL), refusal(FindingKind.CLOSURE_MISSING))
+    refused = refusal(FindingKind.CLOSURE_MISSING)
+    for text_answer in (refused, prose("amber-7")):
+        played = play(ROUND_TRIP, DRAWN, calls(CALL), refused, text_answer)
 
-    assert played.facts["turns"] == {"whole": ["works"]}
+        assert played.facts["turns"] == {"whole": ["works"]}
+
+
+UNUSED = prose("Done.")
+ROLE = refusal(FindingKind.ROLE_REFUSED, "Unexpected role 'tool'.")
+
+
+def test_a_result_that_is_used_is_not_sent_again_as_text() -> None:
+    """A healthy endpoint pays nothing for the question."""
+    played = play(ROUND_TRIP, DRAWN, calls(CALL), prose("amber-7"))
+
+    assert played.facts["result_role"] == "tool"
+    assert len(played.questions) == 2
+
+
+@pytest.mark.parametrize(
+    ("native", "text_answer", "role"),
+    [
+        (UNUSED, prose("It is amber 7."), "user_text"),
+        (UNUSED, UNUSED, "none"),
+        (UNUSED, calls(CALL), "none"),
+        (ROLE, prose("amber-7"), "user_text"),
+        (ROLE, UNUSED, "none"),
+        (refusal(FindingKind.PROVIDER_ERROR), prose("amber-7"), "user_text"),
+        (refusal(FindingKind.CLOSURE_MISSING), prose("amber-7"), "user_text"),
+        (UNUSED, ROLE, None),
+        (ROLE, refusal(FindingKind.PROVIDER_ERROR), None),
+    ],
+)
+def test_a_result_that_fails_in_its_own_role_is_sent_as_text(
+    native: ScriptedAnswer, text_answer: ScriptedAnswer, role: str | None
+) -> None:
+    """Its use there is a fact; the attempt fails whatever text can do, with one finding."""
+    played = play(ROUND_TRIP, DRAWN, calls(CALL), native, text_answer)
+
+    assert played.facts.get("result_role") == role
+    assert played.outcome == "fail"
+    assert len(played.kinds) == 1
+    assert played.trials.get("result_use", [False]) == [False]
+
+
+def test_a_result_as_text_has_neither_calls_nor_results() -> None:
+    """The tools stay declared, and the texts say which call was made and what came back."""
+    played = play(ROUND_TRIP, DRAWN, calls(CALL), ROLE, prose("amber-7"))
+
+    native, text = (played.call(label) for label in ("with the result", "with the result as text"))
+    assert text.tools == native.tools
+    assert [turn.role for turn in text.turns] == [Role.USER, Role.ASSISTANT, Role.USER]
+    assert not any(turn.calls or turn.results for turn in text.turns)
+    question, call_text, result = ("".join(map(_text, turn.parts)) for turn in text.turns)
+    assert question == "".join(map(_text, native.turns[0].parts))
+    assert '"probe_echo"' in call_text
+    assert "hi 1" in call_text
+    assert "amber-7" in result
+
+
+def test_a_refusal_for_reasoning_is_not_asked_again_as_text() -> None:
+    """It says nothing about the role of results."""
+    played = play(ROUND_TRIP, DRAWN, calls(CALL), refusal(FindingKind.REPLAY_ITEM), MISSING)
+
+    assert "result_role" not in played.facts
+    assert played.rounds[-1] != ("with the result as text",)
+
+
+def _text(part: Part) -> str:
+    assert isinstance(part, Text)
+    return part.text
 
 
 REASONED = calls(thought(), CALL)
