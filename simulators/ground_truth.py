@@ -147,7 +147,11 @@ def _limit_results(
     if failures[Metric.SCHEMA_FAILURE] == 1:
         # No client has a result for a call that does not fit.
         return dict.fromkeys(("result_role", "image_result"), "unknown")
-    if capabilities["result_role"] == "user_text" and capabilities["reasoning_replay"] != "none":
+    is_taken = (
+        failures[Metric.CLOSURE_ERROR] != 1 and capabilities["reasoning_replay"] == "tolerated"
+    )
+    is_settled = is_taken or capabilities["reasoning_replay"] == "none"
+    if capabilities["result_role"] == "user_text" and not is_settled:
         # No history with a call and its result is answered.
         return {"reasoning_replay": "unknown"}
     return {}

@@ -18,9 +18,9 @@ from probes.suite.probe_tools import PROBE_LOOK
 from probes.suite.question_builder import QuestionBuilder
 from probes.suite.random_words import draw_phrase
 from probes.suite.script_steps import (
+    REPLAY_KINDS,
     ScriptSession,
     add_call_results,
-    is_about_reasoning,
     start_conversation,
 )
 
@@ -103,16 +103,16 @@ def _ask_about(
 ) -> Generator[Sequence[Question], Sequence[Answer], str | None]:
     call = session.builder.call(conversation, session.tools)
     (answer,) = yield (Question(call, label, may_fail=True),)
-    return _image_use(answer, conversation, drawn)
+    return _image_use(answer, drawn)
 
 
-def _image_use(answer: Answer, conversation: Conversation, drawn: DrawnValues) -> str | None:
+def _image_use(answer: Answer, drawn: DrawnValues) -> str | None:
     """`used`, `unused` or `refused`; None if the answer says nothing about the image."""
     if answer.broken is not None:
         return None
     if answer.refusal is not None:
-        is_other = is_about_reasoning(conversation.turns, answer.refusal)
-        return None if is_other else "refused"
+        # The reasoning of the same history was accepted before.
+        return None if answer.refusal.kind in REPLAY_KINDS else "refused"
     text = ((answer.reply.text if answer.reply else None) or "").lower()
     named = re.findall(rf"\b(?:{'|'.join(COLOURS)})\b", text)
     wanted = [drawn.values["left"], drawn.values["right"]]

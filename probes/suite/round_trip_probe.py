@@ -13,10 +13,10 @@ from probes.suite.probe_tools import PROBE_ECHO, TAGS
 from probes.suite.question_builder import OWN_ORIGIN, QuestionBuilder
 from probes.suite.random_words import draw_nonce, draw_phrase
 from probes.suite.script_steps import (
+    REPLAY_KINDS,
     ScriptSession,
     add_call_results,
     has_nonce,
-    is_about_reasoning,
     start_conversation,
 )
 from probes.suite.turn_judge import JudgedTurn
@@ -66,7 +66,7 @@ class RoundTripProbe:
         if answer.reply is not None:
             session.note_deviations(answer.reply)
             session.check_result_use(turn, answer.reply, [nonce])
-        if turn.unfit or _is_used(answer, nonce) or not _is_about_result(conversation, answer):
+        if turn.unfit or _is_used(answer, nonce) or not _is_about_result(answer):
             return _judge_native(session, turn, answer)
         as_text = _with_text_result(question, turn, result)
         call = builder.call(as_text, session.tools)
@@ -78,13 +78,10 @@ def _is_used(answer: Answer, nonce: str) -> bool:
     return answer.reply is not None and has_nonce(answer.reply, nonce)
 
 
-def _is_about_result(conversation: Conversation, answer: Answer) -> bool:
+def _is_about_result(answer: Answer) -> bool:
     """Whether an answer that fails may be about the way in which the result was sent."""
-    refusal = answer.refusal
-    if refusal is None:
-        return True
-    is_other = refusal.kind is FindingKind.SERVER_PARSE
-    return not is_other and not is_about_reasoning(conversation.turns, refusal)
+    others = REPLAY_KINDS | {FindingKind.SERVER_PARSE}
+    return answer.refusal is None or answer.refusal.kind not in others
 
 
 def _judge_native(session: ScriptSession, turn: JudgedTurn, answer: Answer) -> Judgement:

@@ -138,6 +138,8 @@ HOSTED: tuple[Spec, ...] = (
         models=MISTRAL_MODELS,
         envelope=error_envelopes.mistral_envelope,
         rule=mistral_rules.check_mistral,
+        # A user message right after a result is refused.
+        images=("used", "refused"),
         system_position="first_only",
         thinking_switch=thinking_switches.chat,
         unknown_model=RequestRefused("Invalid model: {model}", code="1500"),

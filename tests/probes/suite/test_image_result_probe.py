@@ -18,6 +18,7 @@ from probes.suite.image_result_probe import COLOURS, IMAGE_RESULT, draw_png
 from probes.suite.question_builder import QuestionBuilder
 from probes.target import Provider
 from tests.probes.suite.script_player import (
+    DEEPSEEK,
     OPENAI,
     ScriptedAnswer,
     call,
@@ -25,6 +26,7 @@ from tests.probes.suite.script_player import (
     play,
     prose,
     refusal,
+    thought,
 )
 
 
@@ -95,6 +97,15 @@ def test_an_image_that_fails_as_a_result_is_sent_in_a_user_message(
     assert (played.outcome, played.kinds) == ("pass", [])
     assert played.facts["image_result"] == use
     assert played.trials["closure_error"] == [True]
+
+
+def test_a_refused_parameter_beside_reasoning_is_the_image() -> None:
+    """GLM says no more than that; the same reasoning was accepted beside the text."""
+    refused = refusal(FindingKind.PARAM_UNKNOWN)
+    answers = (calls(thought(), LOOK), TEXT_USED, refused, refused)
+    played = play(IMAGE_RESULT, DRAWN, *answers, builder=DEEPSEEK)
+
+    assert played.facts["image_result"] == "refused"
 
 
 def test_the_colours_are_in_the_picture_alone() -> None:
