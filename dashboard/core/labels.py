@@ -332,7 +332,7 @@ _CAPABILITY_MEANINGS = {
         "used": _("seen in a tool result"),
         "used_in_user_turn": _("seen only in a user message after the result"),
         "unused": _("accepted, but not seen"),
-        "refused": _("rejected"),
+        "refused": _("refused with an error"),
     },
     "trimmed_history": {
         "taken": _("taken: old turns may be left out"),
