@@ -144,14 +144,11 @@ def _limit_results(
     capabilities: Mapping[str, JSON], failures: Mapping[Metric, float | None]
 ) -> dict[str, JSON]:
     """What cannot be measured without results."""
-    if failures[Metric.SCHEMA_FAILURE] == 1:
-        # No client has a result for a call that does not fit.
+    if 1 in (failures[Metric.SCHEMA_FAILURE], failures[Metric.PARSE_SUCCESS]):
+        # No client has a result for a call that does not fit, or that it cannot read.
         return dict.fromkeys(("result_role", "image_result"), "unknown")
-    is_taken = (
-        failures[Metric.CLOSURE_ERROR] != 1 and capabilities["reasoning_replay"] == "tolerated"
-    )
-    is_settled = is_taken or capabilities["reasoning_replay"] == "none"
-    if capabilities["result_role"] == "user_text" and not is_settled:
+    is_refused = capabilities["result_role"] == "user_text" and failures[Metric.CLOSURE_ERROR] == 1
+    if is_refused and capabilities["reasoning_replay"] != "none":
         # No history with a call and its result is answered.
         return {"reasoning_replay": "unknown"}
     return {}
