@@ -36,6 +36,8 @@ SLOW = ("drip", "hang", "thinking", "slow", "slow-chunks", "stall", "rate-limit"
 
 # One whole and one streamed; by chance, enough of each to see a split.
 SAMPLES, CHANCE_SAMPLES = 2, 8
+# What fields say after fewer trials, where answers are lost by chance.
+PARTLY_MEASURED = ("unknown", None, "mixed", "same_tool")
 # The value of a field that has one for what works at times: error_repair.
 SOMETIMES = "limited"
 
@@ -78,7 +80,8 @@ async def compare_pairs(url: str, pairs: list[tuple[str, str, str]], share: floa
             truth = await read_truth(page, f"{url}/with/{fault},p={share:g}", vendor, model)
             always = await read_truth(page, f"{url}/with/{fault}", vendor, model)
             report = await measure(transport, url, truth, samples)
-            differences = find_differences(report, truth) | find_settled(report, truth, always)
+            differences = find_differences(report, truth, by_chance=share < 1)
+            differences |= find_settled(report, truth, always)
             wrong += bool(differences)
             for name, (expected, measured) in differences.items():
                 line = f"{vendor} {model} {fault}: {name} is {expected}, measured {measured}\n"
@@ -105,12 +108,15 @@ async def measure(transport: Transport, url: str, truth: Any, samples: int = SAM
     return Report(target.profile_key(), datetime.now(UTC), attempts)
 
 
-def find_differences(report: Report, truth: Any) -> dict[str, tuple[Any, Any]]:
+def find_differences(
+    report: Report, truth: Any, *, by_chance: bool = False
+) -> dict[str, tuple[Any, Any]]:
     """Capabilities and rates that are determined and that were measured otherwise."""
     fields = {
         name: (value, report.capabilities[name].value)
         for name, value in truth["capabilities"].items()
         if name not in truth["undetermined"] and report.capabilities[name].value != value
+        if not by_chance or report.capabilities[name].value not in PARTLY_MEASURED
     }
     rates = {
         str(metric): (truth["metrics"][metric]["rate"], rate.value)
@@ -128,9 +134,17 @@ def find_settled(report: Report, truth: Any, always: Any) -> dict[str, tuple[Any
     return {
         name: ("split", field.value)
         for name in truth["undetermined"]
-        if always["capabilities"][name] != truth["capabilities"][name]
+        if _is_split(name, truth, always)
         if not (field := report.capabilities[name]).unsettled and field.value != SOMETIMES
     }
+
+
+def _is_split(name: str, truth: Any, always: Any) -> bool:
+    """Whether answers contradict each other: one without a call that can be read says nothing."""
+    fields = always["capabilities"]
+    if fields["tool_call_format"] in ("none", "unknown"):
+        return name == "tool_call_format" and always["metrics"]["leak"]["rate"] != 0
+    return fields[name] not in (truth["capabilities"][name], "unknown", None)
 
 
 if __name__ == "__main__":

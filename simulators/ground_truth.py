@@ -17,7 +17,7 @@ from simulators.faults.effects import NOTHING_KNOWN
 from simulators.faults.fault import Effect
 from simulators.faults.fault_switch import FaultSwitch
 from simulators.vendors.error_envelopes import RequestRefused
-from simulators.vendors.model_traits import ReplayDuty
+from simulators.vendors.model_traits import Model, ReplayDuty, ThinkingMode
 from simulators.vendors.spec import Spec
 from simulators.vendors.thinking_switches import is_thinking
 from simulators.vendors.vendor import Vendor
@@ -81,27 +81,24 @@ def compute_truth(
     traits = spec.find_model(model)
     capabilities = _capabilities(spec, model, options)
     effects = _configured_effects(shares)
-    undetermined = {name for effect, _ in effects for name in effect.varying}
+    undetermined = _effects_of_chance(effects)
     for switch, share in shares:
         if share < 1:
             changed = _capabilities(switch.hooks.spec(spec), model, options)
             undetermined |= {name for name in changed if changed[name] != capabilities[name]}
-    undetermined |= {name for effect, share in effects if share < 1 for name in effect.fields}
     lasting = [effect for effect, share in effects if share >= 1]
     fields = _combine_fields(lasting, capabilities)
     kept = fields if traits.takes_tools else fields.keys() & WITHOUT_TOOLS
     capabilities |= {name: fields[name] for name in kept}
-    # Without calls there is nothing to replay, and a call sent as text has lost its signature.
-    unsigned = bool(capabilities["parser"]) and traits.replay is ReplayDuty.SIGNATURES
-    if capabilities["tool_call_format"] == "none" or unsigned:
-        capabilities["reasoning_replay"] = "none"
-    elif capabilities["reasoning_replay"] != "none" and any(e.hides_replay for e in lasting):
-        capabilities["reasoning_replay"] = "unknown"
-    failures = _failure_rates(effects, shows_reasoning=_shows_reasoning(spec, model, options))
+    capabilities["reasoning_replay"] = _replay_rule(capabilities, traits, lasting)
+    failures = _failure_rates(effects)
+    if _shows_reasoning(spec, model, options):
+        failures |= _bare_reasoning(effects, failures, traits)
     capabilities |= _limit_results(capabilities, failures)
     if failures[Metric.AVAILABILITY] == 1 or any(e.fields == NOTHING_KNOWN for e in lasting):
         capabilities |= NOTHING_KNOWN
     if not traits.takes_tools:
+        undetermined &= WITHOUT_TOOLS
         failures[Metric.PARSE_SUCCESS] = 1
     if "reasoning_replay" in undetermined and not failures[Metric.REASONING_REPLAY_ERROR]:
         # The rule of one request is not that of the next.
@@ -109,6 +106,30 @@ def compute_truth(
     if failures[Metric.STREAM_DISAGREEMENT] is None:
         undetermined |= {"supports_streaming_tool_use", "streaming"}
     return GroundTruth(spec, capabilities, failures, tuple(sorted(undetermined)))
+
+
+def _effects_of_chance(effects: Sequence[tuple[Effect, float]]) -> set[str]:
+    """The fields that faults change at times, or that depend on the reader."""
+    changed = {name for effect, share in effects if share < 1 for name in effect.fields}
+    if any(effect.hides_replay and share < 1 for effect, share in effects):
+        changed.add("reasoning_replay")
+    return changed | {name for effect, _ in effects for name in effect.varying}
+
+
+def _replay_rule(
+    capabilities: Mapping[str, JSON], traits: Model, effects: Sequence[Effect]
+) -> JSON:
+    rule = capabilities["reasoning_replay"]
+    if capabilities["tool_call_format"] == "none":
+        # Without calls there is nothing to replay.
+        return "none"
+    if any(effect.shows_reasoning for effect in effects):
+        return "tolerated" if rule == "none" else rule
+    if capabilities["parser"] and traits.replay is ReplayDuty.SIGNATURES:
+        # A call sent as text has lost its signature.
+        return "none"
+    hidden = any(effect.hides_replay for effect in effects)
+    return "unknown" if hidden and rule != "none" else rule
 
 
 def _configured_effects(shares: Sequence[tuple[FaultSwitch, float]]) -> list[tuple[Effect, float]]:
@@ -129,7 +150,7 @@ def _find_effect(effect: Effect, *, leaked: bool) -> Effect:
 
 
 def _shows_reasoning(spec: Spec, model: str, options: Mapping[str, JSON]) -> bool:
-    """Whether the model's answers have readable reasoning beside their text."""
+    """Whether the model's answers have reasoning beside their text."""
     shape = spec.style.shape
     if shape is None or not is_thinking(spec.find_model(model), spec.thinking_switch(options)):
         return False
@@ -137,7 +158,7 @@ def _shows_reasoning(spec: Spec, model: str, options: Mapping[str, JSON]) -> boo
     fields: Mapping[str, JSON] = {"reasoning_split": True, **options}
     call = ModelCall(model, (), max_tokens=1, extra={spec.format: fields})
     parts = shape("A thought.", call, random.Random(0))
-    return any(isinstance(part, Reasoning) and part.text for part in parts)
+    return any(isinstance(part, Reasoning) for part in parts)
 
 
 def _limit_results(
@@ -167,15 +188,26 @@ def _combine_fields(effects: Sequence[Effect], capabilities: Mapping[str, JSON])
     return fields
 
 
-def _failure_rates(
-    effects: Sequence[tuple[Effect, float]], *, shows_reasoning: bool
+def _bare_reasoning(
+    effects: Sequence[tuple[Effect, float]],
+    failures: Mapping[Metric, float | None],
+    traits: Model,
 ) -> dict[Metric, float | None]:
+    """The rate of answers with nothing but reasoning, of a model that shows it."""
+    rate = failures[Metric.REASONING_ONLY]
+    # Where thinking can be disabled, a client does so for some requests.
+    is_fixed = traits.thinking_mode is ThinkingMode.ALWAYS
+    for effect, share in effects:
+        bare = effect.bare_reasoning if is_fixed else None
+        if effect.bare_reasoning != 0:
+            rate = None if rate is None or bare is None else 1 - (1 - rate) * (1 - share * bare)
+    return {Metric.REASONING_ONLY: rate}
+
+
+def _failure_rates(effects: Sequence[tuple[Effect, float]]) -> dict[Metric, float | None]:
     failures: dict[Metric, float | None] = dict.fromkeys(Metric, 0.0)
     for effect, share in effects:
-        metrics = dict(effect.metrics)
-        if shows_reasoning and effect.bare_reasoning != 0:
-            metrics[Metric.REASONING_ONLY] = effect.bare_reasoning
-        for metric, rate in metrics.items():
+        for metric, rate in effect.metrics.items():
             # Calls that always arrive in one text format are parsed from it and count as successes.
             if share >= 1 and effect.fields.get("parser") and metric is Metric.PARSE_SUCCESS:
                 continue
@@ -186,7 +218,7 @@ def _failure_rates(
                 else 1 - (1 - previous) * (1 - share * rate)
             )
             failures[metric] = combined
-        if share < 1 and set(effect.metrics) & CONTENT_METRICS:
+        if share < 1 and set(effect.metrics) & (CONTENT_METRICS | {Metric.AVAILABILITY}):
             # The fault acts independently on the streamed and on the whole answer.
             failures[Metric.STREAM_DISAGREEMENT] = None
     for effect, share in effects:

@@ -15,6 +15,7 @@ from probes.messages import (
     BrokenCall,
     Part,
     Reasoning,
+    ReasoningKind,
     Reply,
     Stop,
     Text,
@@ -30,6 +31,7 @@ from probes.text_answer import TextAnswer, read_text_answer
 MAX_EXCERPT = 60
 # Characters of a value that a finding shows whole.
 MAX_SHOWN = 400
+SIGNED_KINDS = (ReasoningKind.BLOCK, ReasoningKind.ITEM)
 ExpectedCalls: TypeAlias = Sequence[tuple[str, Mapping[str, JSON]]]
 # Kinds of broken calls that could be parsed but violate their tool's schema.
 _SCHEMA_BREAKAGES = (Breakage.SCHEMA_MISMATCH, Breakage.UNKNOWN_TOOL)
@@ -122,7 +124,7 @@ def judge_turn(reply: Reply, tools: Sequence[ToolSpec]) -> JudgedTurn:
     unread = (*_unstreamed_findings(reply), *unread)
     calls = reply.calls or text_answer.calls
     unfit = _schema_findings(calls, tools)
-    only_reasoned = bool(reply.reasoning) and not (reply.text or reply.calls or reply.broken)
+    only_reasoned = _has_reasoned(reply) and not (reply.text or reply.calls or reply.broken)
     parser = _parser(text_answer) if leaked and not reply.calls else ""
     verdicts = (
         Verdict(Metric.PARSE_SUCCESS, not unread, parser),
@@ -334,10 +336,16 @@ def _parser(text_answer: TextAnswer) -> str:
     return text_answer.calls[0].format if text_answer.calls else ""
 
 
+def _has_reasoned(reply: Reply) -> bool:
+    """Whether the answer has reasoning; a signed block is some, also if its text is omitted."""
+    reasoning = (part for part in reply.parts if isinstance(part, Reasoning))
+    return any(part.text or part.kind in SIGNED_KINDS for part in reasoning)
+
+
 def _no_call_finding(reply: Reply) -> Finding:
     if reply.stop is Stop.LENGTH:
         return Finding(FindingKind.NO_CALL, "The answer ran into the token limit before any call.")
-    if reply.reasoning and not reply.text:
+    if _has_reasoned(reply) and not reply.text:
         message = "The model only reasoned: neither text nor a call came out."
         return Finding(FindingKind.REASONING_ONLY, message)
     if not reply.text:

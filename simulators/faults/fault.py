@@ -26,6 +26,8 @@ class Effect:
     varying: frozenset[str] = frozenset()
     # The share of turns of which, from a model that shows its reasoning, nothing else arrives.
     bare_reasoning: float | None = 0
+    # Every answer with a call has reasoning, also that of a model which shows none.
+    shows_reasoning: bool = False
     # No history with calls is accepted, so a rule for the reasoning in it cannot be found.
     hides_replay: bool = False
     # What it changes instead where calls leak into the text; None for the same.

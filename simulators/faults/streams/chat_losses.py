@@ -57,7 +57,7 @@ def concatenated(frames: list[Frame]) -> list[Frame]:
     if not stream.calls:
         return frames
     first, *others = stream.calls
-    more = [frame for call in others for frame in call.with_index(first.index).rest]
+    more = [first.piece(call.text) for call in others]
     return replace(stream, calls=(StreamedCall(first.head, (*first.rest, *more)),)).frames
 
 

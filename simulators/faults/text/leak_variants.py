@@ -12,15 +12,21 @@ from probes.messages import Reply, Text, ToolCall
 from probes.outcomes import Metric
 from simulators.faults.effects import NOTHING
 from simulators.faults.fault import Effect, Fault
+from simulators.faults.streams.anthropic_streams import FORMAT, accept_unsigned
 from simulators.faults.text.json_writers import as_json, harmony, hermes
 from simulators.faults.text.leak import keep_only_reasoning, leak_fault, without_calls
 from simulators.faults.text.tag_writers import dsml, dsml_invokes, qwen_xml
 from simulators.vendors.hooks import FaultHooks
-from simulators.vendors.spec import VendorRequest
+from simulators.vendors.spec import Spec, VendorRequest
 
 
 class ReasoningLeak(FaultHooks):
     """Sends the calls at the end of the reasoning, and nothing else."""
+
+    @override
+    def spec(self, spec: Spec) -> Spec:
+        # The reasoning of a model that does not think comes without a signature.
+        return accept_unsigned(spec) if spec.format == FORMAT else spec
 
     @override
     def reply(self, reply: Reply, request: VendorRequest, rng: random.Random) -> Reply:
@@ -122,11 +128,8 @@ FAULTS = (
         lambda value: ReasoningLeak(),
         effect=Effect(
             {Metric.PARSE_SUCCESS: 1, Metric.LEAK: 1, Metric.REASONING_ONLY: 1},
-            {
-                "tool_call_format": "xml",
-                "parser": "qwen_xml",
-                "reasoning_replay": "tolerated",
-            },
+            {"tool_call_format": "xml", "parser": "qwen_xml"},
+            shows_reasoning=True,
             in_text=NOTHING,
         ),
     ),

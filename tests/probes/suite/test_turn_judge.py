@@ -166,6 +166,24 @@ def test_a_plan_in_the_reasoning_is_no_leak() -> None:
     assert [finding.kind for finding in turn.faults] == [FindingKind.REASONING_ONLY]
 
 
+@pytest.mark.parametrize(
+    ("kind", "found"),
+    [
+        (ReasoningKind.BLOCK, FindingKind.REASONING_ONLY),
+        (ReasoningKind.ITEM, FindingKind.REASONING_ONLY),
+        (ReasoningKind.FIELD, FindingKind.NO_CALL),
+    ],
+)
+def test_reasoning_whose_text_is_omitted_is_reasoning(
+    kind: ReasoningKind, found: FindingKind
+) -> None:
+    """A signed block or an item shows that the model reasoned; an empty field does not."""
+    turn = judge(Reasoning("", kind, {"signature": "s"}))
+
+    assert [finding.kind for finding in turn.faults] == [found]
+    assert trials(turn)["reasoning_only"] == [found is FindingKind.NO_CALL]
+
+
 def test_two_leaked_calls_are_one_finding() -> None:
     """Both calls are read."""
     turn = judge(Text(HERMES + "\n" + HERMES.replace("amber", "basil")))
