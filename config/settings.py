@@ -131,7 +131,7 @@ REDIS_URL = env_secret("REDIS_URL", default="redis://127.0.0.1:6379/0")
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "fleet"
 LOGOUT_REDIRECT_URL = "login"
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+PASSWORD_HASHERS = ["dashboard.accounts.hashing.QueuedArgon2Hasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in (

@@ -22,8 +22,10 @@ from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRedirect
 
 from dashboard.accounts import second_factor
+from dashboard.accounts.hashing import HashingBusy
 from dashboard.accounts.services import sessions
 from dashboard.accounts.session_store import SessionStore
+from dashboard.accounts.views.sign_in import render_busy
 from dashboard.core import account_requirements, actor_context, http, permissions
 from dashboard.core.actor_context import ActorContext, Via
 
@@ -89,6 +91,10 @@ class ViewGuards:
     ) -> HttpResponseBase | None:
         responses = (guard(request, view, kwargs) for guard in GUARDS)
         return next((response for response in responses if response is not None), None)
+
+    def process_exception(self, request: HttpRequest, exc: Exception) -> HttpResponseBase | None:
+        """Ask to come back later if too many passwords wait to be hashed."""
+        return render_busy(request) if isinstance(exc, HashingBusy) else None
 
 
 def require_sign_in(

@@ -128,4 +128,5 @@ def _wait_of(rows: QuerySet[LoginFailure], backoff: Backoff, now: datetime) -> t
     totals = rows.aggregate(failures=Sum("failures"), last=Max("last_at"))
     if totals["last"] is None:
         return timedelta()
-    return max(timedelta(), totals["last"] + backoff.wait(totals["failures"]) - now)
+    ends_at: datetime = totals["last"] + backoff.wait(totals["failures"])
+    return max(timedelta(), ends_at - now)

@@ -86,7 +86,7 @@ def count_call(rate: Rate, who: str) -> RateResult:
         except redis.RedisError as exc:
             _RedisOutage.until = time.monotonic() + _RETRY_S
             log.warning("rates are counted by each process", error=str(exc))
-    return _count_in_process(rate.stricter(), f"{rate.name}:{who}")
+    return count_in_process(rate.stricter(), f"{rate.name}:{who}")
 
 
 def address_key(address: str) -> str:
@@ -150,7 +150,7 @@ _local: OrderedDict[str, float] = OrderedDict()
 _lock = threading.Lock()
 
 
-def _count_in_process(rate: Rate, key: str) -> RateResult:
+def count_in_process(rate: Rate, key: str) -> RateResult:
     """The same arithmetic in this process; the least recently seen callers are dropped."""
     with _lock:
         now = time.monotonic()

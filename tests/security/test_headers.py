@@ -28,8 +28,9 @@ SNAPSHOT = Path(__file__).with_name("headers.json")
 HOST = "toolgauge.example.com"
 # Those of the settings that depend on how people reach the pages.
 NAMES = "SESSION_COOKIE_NAME CSRF_COOKIE_NAME LANGUAGE_COOKIE_NAME SESSION_COOKIE_SECURE"
-NAMES += " BROWSER_COOKIE_NAME CSRF_COOKIE_SECURE LANGUAGE_COOKIE_SECURE SECURE_SSL_REDIRECT SECURE_HSTS_SECONDS"
+NAMES += " CSRF_COOKIE_SECURE LANGUAGE_COOKIE_SECURE SECURE_SSL_REDIRECT SECURE_HSTS_SECONDS"
 NAMES += " SECURE_HSTS_INCLUDE_SUBDOMAINS SECURE_HSTS_PRELOAD CONTENT_SECURITY_POLICY"
+NAMES += " BROWSER_COOKIE_NAME"
 READ = """import json, sys
 from config import settings
 json.dump({name: getattr(settings, name) for name in sys.argv[1:]}, sys.stdout)"""

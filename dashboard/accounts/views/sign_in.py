@@ -33,6 +33,9 @@ from dashboard.accounts.sign_in import PendingSignIn
 from dashboard.core import account_requirements, durations
 from dashboard.core.permissions import own, public
 
+# Longer than the whole queue takes (dashboard.accounts.hashing).
+BUSY_RETRY_AFTER_S = 10
+
 
 class CodeForm(forms.Form):
     code = forms.CharField(
@@ -173,6 +176,13 @@ def render_throttled(request: HttpRequest, wait: timedelta) -> HttpResponse:
     }
     response = render(request, "accounts/slowed.html", context, status=429)
     response.headers["Retry-After"] = str(seconds)
+    return response
+
+
+def render_busy(request: HttpRequest) -> HttpResponse:
+    """The page that says that too many passwords are being checked, with status 503."""
+    response = render(request, "accounts/busy.html", {"status": 503}, status=503)
+    response.headers["Retry-After"] = str(BUSY_RETRY_AFTER_S)
     return response
 
 

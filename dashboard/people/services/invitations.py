@@ -54,18 +54,22 @@ def find_invitation(text: str) -> Invitation | None:
     return usable.filter(digest=_digest(text)).first()
 
 
-@transaction.atomic
 def accept_invitation(text: str, *, password: str) -> User:
     """Set a password with a link. Refuses a link that does not work, or no longer."""
     invitation = find_invitation(text)
     if invitation is None:
         raise Refused(_("This link opens nothing any more."))
+    return _use_invitation(invitation, passwords.hash_password(invitation.person, password))
+
+
+@transaction.atomic
+def _use_invitation(invitation: Invitation, hashed: str) -> User:
     # The person first: every caller locks in this order.
     person = User.objects.select_for_update(no_key=True).get(pk=invitation.person_id)
     used = Invitation.objects.living().filter(pk=invitation.pk).update(used_at=Now())
     if not used:
         raise Refused(_("This link opens nothing any more."))
-    passwords.set_password(person, password=password)
+    passwords.store_password(person, hashed)
     return person
 
 

@@ -87,4 +87,4 @@ def _leave_traces(person: User) -> None:
         assert isinstance(claimed, idempotency.KeyClaim)
         idempotency.store_answer(claimed, status=201, content_type="application/json", body=b"{}")
     for _ in range(6):
-        sign_in.record_failure(name=person.username, address="192.0.2.7")
+        sign_in.record_failure(name=person.username, address="192.0.2.7", browser="")
