@@ -28,7 +28,7 @@ from probes.egress_rules import parse_grants
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
-# Where this process may keep files: logs, generated keys, the beat schedule.
+# Where this process may keep files: logs, generated keys, collected static files.
 DATA_DIR = Path(env_str("DATA_DIR", default=str(BASE_DIR / "var")))
 
 DEBUG = env_bool("DEBUG", default=False)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 PrintLine = Callable[[str], None]
 
-_COLOURS = {"ready": "32", "died": "31", "restarts": "33"}
+_COLOURS = {"ready": "32", "died": "31", "restarts": "33", "full": "31"}
 
 
 def print_line(line: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 
 from launcher.console import PrintLine, service_line
@@ -79,11 +79,12 @@ class Supervisor:
             )
         self._say(service_line(name, "done", seconds=process.seconds))
 
-    def keep_up(self) -> None:
-        """Restart services that die, until a stop is requested."""
+    def keep_up(self, watch: Callable[[], None] = lambda: None) -> None:
+        """Restart services that die and call `watch`, until a stop is requested."""
         while True:
             self._pause()
             self.tick()
+            watch()
 
     def tick(self) -> None:
         for supervised in self.supervised:

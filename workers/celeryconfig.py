@@ -7,7 +7,10 @@ from django.conf import settings
 from workers.beat_schedule import BEAT
 
 broker_url = settings.REDIS_URL
+# A broker that is gone, or that refuses to write because its disk is full, is waited for.
 broker_connection_retry_on_startup = True
+broker_connection_max_retries = None
+broker_channel_error_retry = True
 broker_transport_options = {
     "visibility_timeout": 300,
     "health_check_interval": 25,
@@ -41,3 +44,4 @@ worker_send_task_events = False
 worker_cancel_long_running_tasks_on_connection_loss = False
 
 beat_schedule = BEAT
+beat_scheduler = "workers.scheduler:PulseScheduler"

@@ -9,6 +9,7 @@ import time
 from django.conf import settings
 from django.db import Error, connection
 
+from dashboard.core.database_errors import is_disk_full
 from dashboard.core.errors import LeaseLost
 from dashboard.runs import services as runs
 from dashboard.runs.services import Lease
@@ -49,13 +50,22 @@ class _LeaseKeeper:
     def _renew(self) -> None:
         try:
             while not self.stopping.wait(settings.RUN_HEARTBEAT.total_seconds()):
-                asked_at = time.monotonic()
-                runs.renew_lease(self._lease)
-                self._renewed_at = asked_at
+                self._renew_once()
         except (LeaseLost, Error) as exc:
             self._report(exc)
         finally:
             connection.close()
+
+    def _renew_once(self) -> None:
+        asked_at = time.monotonic()
+        try:
+            runs.renew_lease(self._lease)
+        except Error as exc:
+            # There may be space again before the lease runs out.
+            if not is_disk_full(exc):
+                raise
+        else:
+            self._renewed_at = asked_at
 
     def _report(self, exc: Exception) -> None:
         def fail() -> None:

@@ -11,9 +11,11 @@ from contextlib import aclosing, suppress
 import structlog
 from asgiref.sync import async_to_sync, sync_to_async
 from celery import shared_task
-from django.db import Error, close_old_connections
+from django.conf import settings
+from django.db import Error
 
 from dashboard.core import broker, egress_grants, partitions
+from dashboard.core.database_errors import explain_error, find_write_problem, is_disk_full
 from dashboard.core.errors import LeaseLost
 from dashboard.runs import attempts, pulses, schedule, workers
 from dashboard.runs import services as runs
@@ -21,11 +23,13 @@ from dashboard.runs.services import Lease
 from dashboard.trust import finish, profiles
 from probes import fingerprint, runner
 from probes.fingerprint import EngineFacts
+from probes.outcomes import Attempt
 from probes.transport import Transport
 from workers import shutdown
+from workers.database_trouble import survive_database_errors
 from workers.lease_keeper import keep_lease
-from workers.notifying import notify
-from workers.upkeep import upkeep
+from workers.notifying import send_notices
+from workers.upkeep import do_upkeep
 
 log = structlog.get_logger()
 
@@ -37,15 +41,16 @@ ENGINE_TIMEOUT_S = 20.0
 
 @shared_task
 def beat() -> None:
-    pulses.record_pulse(pulses.BEAT)
-    run_scheduler_pass()
+    with survive_database_errors():
+        run_scheduler_pass()
 
 
 @shared_task
 def run_suite(run_id: int) -> None:
     """A wake-up: execute the most urgent runs, not necessarily this one."""
     log.debug("doorbell", run=run_id)
-    drain_queue(for_s=DRAIN_FOR_S)
+    with survive_database_errors():
+        drain_queue(for_s=DRAIN_FOR_S)
 
 
 def run_scheduler_pass() -> None:
@@ -62,8 +67,7 @@ def run_scheduler_pass() -> None:
 
 def tick() -> None:
     """One turn of the timer: as beat does, and without a working broker execute a run here."""
-    close_old_connections()
-    try:
+    with survive_database_errors():
         workers.record_heartbeat(worker_name())
         try:
             run_scheduler_pass()
@@ -71,18 +75,20 @@ def tick() -> None:
         except broker.BrokerDown as exc:
             log.warning("no broker, probing without it", error=str(exc))
             is_broker_failing = True
-        upkeep()
-        notify()
+        do_upkeep()
+        send_notices()
         if is_broker_failing:
             drain_queue(for_s=0)
-    except Error as exc:
-        log.warning("database trouble, trying again later", error=str(exc))
-    finally:
-        close_old_connections()
 
 
 def drain_queue(*, for_s: float) -> None:
-    """Execute runs until none can be claimed, the time is over, or the worker stops."""
+    """Execute runs until none can be claimed, the time is over, or the worker stops.
+
+    Claims nothing while the database takes no results: a run is given up after a few claims.
+    """
+    if problem := find_write_problem():
+        log.warning(problem)
+        return
     end = time.monotonic() + for_s
     while not shutdown.is_requested() and (lease := runs.claim_run(owner=worker_name())):
         execute_run(lease)
@@ -138,8 +144,22 @@ async def _probe_endpoint(lease: Lease, work: runs.RunWork) -> bool:
         )
         async with aclosing(stream):
             async for attempt in stream:
-                await sync_to_async(attempts.record_attempt)(lease, attempt)
+                await _record_attempt(lease, attempt)
     return True
+
+
+async def _record_attempt(lease: Lease, attempt: Attempt) -> None:
+    """Store the attempt; while the database's disk is full, wait for space, as the lease allows."""
+    while True:
+        try:
+            await sync_to_async(attempts.record_attempt)(lease, attempt)
+        except Error as exc:
+            if not is_disk_full(exc):
+                raise
+            log.warning(explain_error(exc))
+            await asyncio.sleep(settings.RUN_HEARTBEAT.total_seconds())
+        else:
+            return
 
 
 async def _read_engine(work: runs.RunWork, transport: Transport) -> EngineFacts:

@@ -12,6 +12,7 @@ from dashboard.audit import chain
 from dashboard.runs import pulses, rollups
 from dashboard.system import retention
 from dashboard.trust import live_watch, policy_renewal, rollout_requests
+from workers.database_trouble import survive_database_errors
 
 log = structlog.get_logger()
 
@@ -23,6 +24,11 @@ MAX_ROLLUP_TURNS = 20
 
 @shared_task
 def upkeep() -> None:
+    with survive_database_errors():
+        do_upkeep()
+
+
+def do_upkeep() -> None:
     """Roll up observations and expire requests; drop old partitions once per hour.
 
     Logs the head of the audit log once per day.

@@ -7,7 +7,7 @@ from datetime import timedelta
 from dashboard.core.sql import execute
 
 # Stored names: they must not change.
-BEAT = "beat"  # a message of Celery beat was handled
+BEAT = "beat"  # recorded by Celery beat itself
 SCHEDULE = "look around"
 ROLL_UP = "roll up"
 LIVE_WATCH = "live watch"

@@ -98,10 +98,16 @@ class Server:
 class Servers:
     """The two servers that all workers of a test share, and the environment that points to them."""
 
-    def __init__(self, home: DataFolder, *, postgres_env: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        home: DataFolder,
+        *,
+        postgres_env: Mapping[str, str] | None = None,
+        durable_broker: bool = False,
+    ) -> None:
         self.home = home
         self.cluster = _cluster(home)
-        self.store = valkey.open_store(home, durable=False)
+        self.store = valkey.open_store(home, durable=durable_broker)
         service = postgres.postgres_service(self.cluster, home.logs / "postgres.log")
         if postgres_env:
             env = {**service.command.env, **postgres_env}
@@ -153,16 +159,24 @@ def manage(env: Mapping[str, str], *arguments: str) -> None:
 
 @contextmanager
 def running_servers(
-    vendor: Vendor, *, postgres_env: Mapping[str, str] | None = None, fill: Fill | None = None
+    vendor: Vendor,
+    *,
+    postgres_env: Mapping[str, str] | None = None,
+    fill: Fill | None = None,
+    durable_broker: bool = False,
+    under: Path | None = None,
 ) -> Iterator[Servers]:
     """Run both servers with a database to copy; remove them with their data afterwards.
 
-    `fill` makes the tables, given the address of the database; without it, migrations do.
+    `fill` makes the tables, given the address of the database; without it, migrations do. `under`
+    is the folder of their data folder.
     """
-    folder = Path(tempfile.mkdtemp(prefix="toolgauge-faults-"))
+    folder = Path(tempfile.mkdtemp(prefix="toolgauge-faults-", dir=under))
     servers: Servers | None = None
     try:
-        servers = Servers(open_data_folder(folder), postgres_env=postgres_env)
+        servers = Servers(
+            open_data_folder(folder), postgres_env=postgres_env, durable_broker=durable_broker
+        )
         servers.postgres.start()
         servers.valkey.start()
         servers.make_template(vendor, fill)

@@ -15,6 +15,7 @@ CheckFunction = Callable[[], Check]
 
 WITHOUT_TABLES: tuple[CheckFunction, ...] = (
     store.clock,
+    store.writes,
     broker_and_keys.redis,
     broker_and_keys.secret_key,
     broker_and_keys.credential_keys,

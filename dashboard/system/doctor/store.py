@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
-from django.conf import settings
 from django.db import Error
 from django.template.defaultfilters import filesizeformat
 
 from dashboard.core import partitions
+from dashboard.core.database_errors import find_write_problem
 from dashboard.core.durations import format_rough_duration
 from dashboard.core.sql import fetch_row
 from dashboard.runs import rollups
@@ -19,7 +17,7 @@ from dashboard.system.doctor.check import Check, bad, count_noun, ok, warn
 
 MIN_POSTGRES = 14
 MAX_SKEW = timedelta(seconds=5)
-MIN_FREE_BYTES = 2 * 1024**3
+LOW_FREE_BYTES = 2 * 1024**3
 # Retention runs hourly, so a partition can exist a while beyond its limit.
 RETENTION_GRACE = timedelta(days=1)
 
@@ -47,7 +45,7 @@ def database() -> Check:
 
 
 def migrations() -> Check:
-    if problems := readiness.readiness_problems():
+    if problems := readiness.migration_problems():
         return bad("migrations", " ".join(problems), "Run: python manage.py migrate.")
     return ok("migrations", "All are applied.")
 
@@ -110,13 +108,17 @@ def room() -> Check:
     row = fetch_row("SELECT pg_database_size(current_database())")
     assert row is not None
     size = f"The database takes {filesizeformat(row[0])}"
-    folder = _existing_folder(Path(settings.DATA_DIR))
-    free = shutil.disk_usage(folder).free
+    folder, free = readiness.read_free_bytes()
     text = f"{size}; {filesizeformat(free)} free on the disk of {folder}."
-    if free < MIN_FREE_BYTES:
-        return warn("room", text, "Make room, or keep less: see the KEEP_ settings.")
-    return ok("room", text)
+    advice = "Free space, or keep less: see the KEEP_ settings."
+    if free < readiness.MIN_FREE_BYTES:
+        return bad("room", f"{text} Nothing can be stored.", advice)
+    return warn("room", text, advice) if free < LOW_FREE_BYTES else ok("room", text)
 
 
-def _existing_folder(path: Path) -> Path:
-    return next(folder for folder in (path, *path.resolve().parents) if folder.exists())
+def writes() -> Check:
+    """The database takes writes, and has space for them on its own disk."""
+    if problem := find_write_problem():
+        sentence, _, advice = problem.partition(". ")
+        return bad("writes", f"{sentence}.", advice)
+    return ok("writes", "The database can write.")

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 from django.conf import LazySettings
+from django.db import transaction
+from django.test import Client
 
 from dashboard.core import broker, partitions
 from dashboard.core.broker import BrokerDown
 from dashboard.models import Endpoint
 from dashboard.models.observation import Observation
 from dashboard.runs import credentials, observations, rollups
+from dashboard.system import readiness
 from dashboard.system.doctor import run_checks, store
 from dashboard.system.doctor.check import Check, Verdict
 from launcher.binaries import valkey_server
@@ -28,6 +31,7 @@ NAMES = {
     *("database", "migrations", "clock", "redis", "secret key", "credential keys", "workers"),
     *("schedule", "beat", "leases", "queue", "rollups", "partitions", "overflow"),
     *("stale endpoints", "budgets", "stored credentials", "recount", "retention", "room"),
+    "writes",
 }
 
 
@@ -230,11 +234,32 @@ def test_a_partition_beyond_its_limit_is_reported(
 def test_a_full_disk_is_reported(
     healthy: Endpoint, settings: LazySettings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """For a folder that does not exist yet, the nearest existing parent counts."""
-    settings.DATA_DIR = tmp_path / "not" / "yet"
-    monkeypatch.setattr(store, "MIN_FREE_BYTES", 2**80)
+    """A disk that fills is a warning, a full one a failure.
 
+    For a folder that does not exist yet, the nearest existing parent counts.
+    """
+    settings.DATA_DIR = tmp_path / "not" / "yet"
+    monkeypatch.setattr(store, "LOW_FREE_BYTES", 2**80)
     assert str(tmp_path) in only_problem("room", Verdict.WARN).message
+
+    monkeypatch.setattr(readiness, "MIN_FREE_BYTES", 2**80)
+    assert str(tmp_path) in only_problem("room", Verdict.BAD).message
+    answer = Client().get("/readyz")
+    assert answer.status_code == 503
+    assert str(tmp_path) in answer.json()["problems"][0]
+
+
+def test_a_database_that_cannot_write_is_reported(healthy: Endpoint) -> None:
+    """A standby, or a database that was made read-only, serves no pages: each writes rows."""
+    with transaction.atomic():
+        sql("SET LOCAL transaction_read_only = on")
+        message = only_problem("writes", Verdict.BAD).message
+        answer = Client().get("/readyz")
+        transaction.set_rollback(True)
+
+    assert "read-only" in message
+    assert answer.status_code == 503
+    assert "read-only" in answer.json()["problems"][0]
 
 
 def make_partition(day: object) -> None:
