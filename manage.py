@@ -38,8 +38,9 @@ def _execute() -> None:
     from django.core.management import execute_from_command_line
 
     from dashboard.core import actor_context
+    from dashboard.core.command_failures import explain_failures
 
-    with actor_context.acting_as(actor_context.command_actor()):
+    with actor_context.acting_as(actor_context.command_actor()), explain_failures():
         execute_from_command_line(sys.argv)
 
 

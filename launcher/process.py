@@ -87,10 +87,20 @@ def read_last_lines(log: Path, count: int = 12) -> str:
     return "\n".join(f"    {line}" for line in text.splitlines()[-count:])
 
 
-def rotate_log(log: Path) -> None:
-    """Rename a log that is too long, replacing the previously renamed one."""
-    if log.exists() and log.stat().st_size > MAX_LOG_BYTES:
-        log.replace(log.with_name(log.name + ".1"))
+def bound_log(log: Path) -> None:
+    """Move the end of a log that is too long to NAME.1 and empty it; its writer continues.
+
+    A service keeps its log open, so it cannot be renamed. Lines that are written in the moment
+    between the two are lost.
+    """
+    if not log.exists() or log.stat().st_size <= MAX_LOG_BYTES:
+        return
+    older = log.with_name(log.name + ".1")
+    older.unlink(missing_ok=True)  # first, for its space: the disk may be full
+    with contextlib.suppress(OSError), log.open("rb") as source, older.open("wb") as target:
+        source.seek(-MAX_LOG_BYTES, os.SEEK_END)
+        target.write(source.read(MAX_LOG_BYTES))
+    os.truncate(log, 0)
 
 
 def _spawn(command: Command) -> subprocess.Popen[bytes]:

@@ -10,8 +10,10 @@ from pathlib import Path
 from launcher import ports, postgres, running_product, services, valkey
 from launcher.console import print_line, service_line
 from launcher.datafolder import DataFolder, lock_data_folder, open_data_folder
+from launcher.disk_watch import DiskWatch
 from launcher.errors import LaunchError
-from launcher.process import rotate_log
+from launcher.process import bound_log
+from launcher.server_urls import check_broker, check_database
 from launcher.service import Service
 from launcher.supervisor import StopRequest, StopRequested, Supervisor
 
@@ -50,7 +52,7 @@ def _check_port(port: int) -> None:
 def _run(data: DataFolder, stop: StopRequest, extra: dict[str, str], port: int) -> None:
     started = time.monotonic()
     for log in data.logs.glob("*.log"):
-        rotate_log(log)
+        bound_log(log)
     supervisor = Supervisor(print_line, stop)
     try:
         env = _bring_up_servers(supervisor, data) | extra
@@ -63,7 +65,7 @@ def _run(data: DataFolder, stop: StopRequest, extra: dict[str, str], port: int) 
         with running_product.publish_environment(data, env):
             supervisor.bring_up(others)
             _announce(extra["PUBLIC_URL"], data, time.monotonic() - started)
-            supervisor.keep_up()
+            supervisor.keep_up(DiskWatch(data.path, print_line).tick)
     except StopRequested:
         print_line("\nStopping. Press Ctrl-C again to kill what is left at once.")
     finally:
@@ -73,6 +75,7 @@ def _run(data: DataFolder, stop: StopRequest, extra: dict[str, str], port: int) 
 def _bring_up_servers(supervisor: Supervisor, data: DataFolder) -> dict[str, str]:
     """Start the servers without a configured URL; return the environment of the services."""
     env = services.product_environment(data)
+    _check_given_servers(env)
     servers: list[Service] = []
     cluster = store = None
     if not _is_set("DATABASE_URL", os.environ):
@@ -87,6 +90,25 @@ def _bring_up_servers(supervisor: Supervisor, data: DataFolder) -> dict[str, str
     if cluster:
         postgres.ensure_database(cluster)
     return env
+
+
+def _check_given_servers(env: Mapping[str, str]) -> None:
+    """A server of somebody else's must be there before anything is announced as running."""
+    if url := _read_variable("DATABASE_URL", env):
+        check_database(url)
+    if url := _read_variable("REDIS_URL", env):
+        check_broker(url)
+
+
+def _read_variable(name: str, env: Mapping[str, str]) -> str:
+    """The variable, or the content of the file that NAME_FILE names."""
+    if value := env.get(name):
+        return value
+    file = env.get(f"{name}_FILE", "")
+    try:
+        return Path(file).read_text(encoding="utf-8").strip() if file else ""
+    except OSError as exc:
+        raise LaunchError(f"{name}_FILE cannot be read: {exc.strerror}.") from exc
 
 
 def _is_set(name: str, env: Mapping[str, str]) -> bool:

@@ -56,7 +56,7 @@ def product_services(
         _vendors_service(env, data.logs / "vendors.log", vendors_port, since),
         _web_service(env, data.logs / "web.log", port),
         _worker_service(env, data.logs / "worker.log"),
-        _beat_service(env, data.logs / "beat.log", data.path / "beat-schedule"),
+        _beat_service(env, data.logs / "beat.log"),
     ]
 
 
@@ -114,12 +114,13 @@ def _worker_service(env: Mapping[str, str], log: Path) -> Service:
     return Service("worker", command, is_ready=alive_for(1.5))
 
 
-def _beat_service(env: Mapping[str, str], log: Path, schedule: Path) -> Service:
+def _beat_service(env: Mapping[str, str], log: Path) -> Service:
     command = _python_command(
         env,
         log,
-        *("-m", "celery", "-A", "workers", "beat", "--schedule", str(schedule)),
-        *("--pidfile", "", "--loglevel", "INFO"),
+        # Quiet: what is printed past the logging would end it while the disk is full.
+        *("-m", "celery", "--quiet", "-A", "workers", "beat", "--pidfile", ""),
+        *("--loglevel", "INFO"),
     )
     return Service("beat", command, is_ready=alive_for(1.5))
 

@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 from launcher.console import PrintLine, service_line
 from launcher.errors import LaunchError
-from launcher.process import Process, read_last_lines
+from launcher.process import Process, bound_log, read_last_lines
 from launcher.service import Service
 
 FIRST_PAUSE = 0.5
 MAX_PAUSE = 30.0
 STABLE_SECONDS = 60.0  # after this uptime, the next death begins with the first pause again
 FIRST_TRIES = 3  # of a service that was never ready
+LOG_SECONDS = 1.0  # between two looks at the size of a log
 
 
 class SupervisedService:
@@ -28,6 +29,7 @@ class SupervisedService:
         self._deaths = 0
         self._pause = FIRST_PAUSE
         self._start_at = 0.0
+        self._look_at_log_at = 0.0
 
     @property
     def pid(self) -> int | None:
@@ -35,6 +37,7 @@ class SupervisedService:
 
     def tick(self) -> None:
         """Check the service once and do what is due."""
+        self._bound_log()
         if self._process is None:
             if time.monotonic() >= self._start_at:
                 self._start()
@@ -52,6 +55,12 @@ class SupervisedService:
         self._process = None
         self.is_ready = False
         self._say(service_line(self.service.name, "stopped", seconds=time.monotonic() - started))
+
+    def _bound_log(self) -> None:
+        log = self.service.command.log
+        if log is not None and time.monotonic() >= self._look_at_log_at:
+            self._look_at_log_at = time.monotonic() + LOG_SECONDS
+            bound_log(log)
 
     def _start(self) -> None:
         self.service.before_start()

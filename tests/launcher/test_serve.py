@@ -229,13 +229,24 @@ def test_taken_port_is_told_before_anything_starts(tmp_path: Path) -> None:
     assert not product.shows("postgres")
 
 
-def test_unreachable_database_ends_the_start(tmp_path: Path) -> None:
-    """A DATABASE_URL that does not answer is reported, and nothing stays running."""
-    url = "postgresql://nobody:none@127.0.0.1:1/none"
-    product = Product(tmp_path / "data", tmp_path / "screen", "--port", "0", DATABASE_URL=url)
+@pytest.mark.parametrize(
+    ("variable", "url", "sentence"),
+    [
+        ("DATABASE_URL", "postgresql://nobody:pw-4711@127.0.0.1:1/none", "Postgres .*refused"),
+        ("REDIS_URL", "redis://:pw-4711@127.0.0.1:1/0", "Redis .*refused"),
+    ],
+)
+def test_server_that_is_not_there_ends_the_start_with_a_sentence(
+    tmp_path: Path, variable: str, url: str, sentence: str
+) -> None:
+    """It names the variable and what to do, without the password; nothing was started."""
+    given = {variable: url}
+    product = Product(tmp_path / "data", tmp_path / "screen", "--port", "0", **given)
 
     assert product.process.wait(timeout=60) == 2
-    assert product.shows("migrate failed")
+    assert product.shows(sentence)
+    assert product.shows(variable)
+    assert not product.shows("pw-4711|Traceback|ready|running at")
     assert processes_of(tmp_path) == []
 
 

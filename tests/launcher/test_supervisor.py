@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from launcher.disk_watch import DiskWatch
 from launcher.errors import LaunchError
-from launcher.process import Command
+from launcher.process import MAX_LOG_BYTES, Command, bound_log
 from launcher.service import Service, alive_for
 from launcher.supervisor import StopRequest, StopRequested, Supervisor
 from tests.launcher.processes import processes_of, wait_until
@@ -148,15 +149,35 @@ def test_request_to_stop_is_heard_during_the_start(lines: list[str], tmp_path: P
     assert processes_of(tmp_path) == []
 
 
-def test_long_log_is_put_aside(tmp_path: Path) -> None:
-    """A log over ten megabytes is renamed at the next start; a shorter one is continued."""
-    from launcher.process import rotate_log
-
-    long, short = tmp_path / "web.log", tmp_path / "beat.log"
-    long.write_bytes(b"x" * 10_000_001)
+def test_long_log_is_bounded_while_its_service_writes(
+    tmp_path: Path, supervisor: Supervisor
+) -> None:
+    """Its end is put aside and its writer continues in the emptied file; a short one stays."""
+    log, older, short = (tmp_path / name for name in ("web.log", "web.log.1", "beat.log"))
     short.write_text("line\n")
+    say = "print('a line of a service that says too much ' * 30_000, flush=True)"
+    code = f"import time\nwhile True: {say}; time.sleep(0.01)"
+    supervisor.start([make_service("web", tmp_path, code)])
 
-    rotate_log(long)
-    rotate_log(short)
+    def is_put_aside() -> bool:
+        supervisor.tick()
+        bound_log(short)
+        return older.exists() and 0 < log.stat().st_size < MAX_LOG_BYTES
 
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["beat.log", "web.log.1"]
+    assert wait_until(is_put_aside, 60)
+    supervisor.stop_all()
+    assert older.stat().st_size == MAX_LOG_BYTES
+    assert "says too much" in log.read_text()
+    assert short.read_text() == "line\n"
+
+
+def test_full_disk_is_announced_once(tmp_path: Path, lines: list[str]) -> None:
+    """Logs cannot be written then, so the terminal says it."""
+    for min_free in (2**80, 0):
+        watch = DiskWatch(tmp_path, lines.append, min_free=min_free)
+        watch.tick()
+        watch.tick()
+
+    assert len(lines) == 1
+    assert "full" in lines[0]
+    assert str(tmp_path) in lines[0]
