@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
+from typing import Any
 
 from probes.exchange_evidence import MAX_BODY, Evidence, Exchange, record_evidence
 from probes.findings import Finding, FindingKind
@@ -151,3 +153,36 @@ def test_an_attempt_without_an_exchange_has_empty_evidence() -> None:
     """An attempt that was cut off before it began has no exchanges."""
     assert record_evidence([], (), Redactor(None)) == Evidence()
     assert Evidence().as_json() == {"exchanges": [], "findings": []}
+
+
+def test_what_was_dropped_is_counted_and_marked() -> None:
+    """The evidence of an answer is the same before and after its excess was dropped."""
+    chunks = (Chunk(1, b"a" * MAX_BODY), Chunk(2, b"b" * MAX_BODY))
+    whole = Exchange(OUTGOING, WireResponse(200, {}, chunks, dropped_bytes=7))
+
+    bounded = whole.without_excess()
+
+    assert bounded.incoming is not None
+    assert len(bounded.incoming.body) < MAX_BODY + len(chunks[1].data)
+    assert record_exchange(bounded) == record_exchange(whole)
+    reply: Any = record_exchange(bounded)["reply"]
+    assert (reply["bytes"], reply["truncated"]) == (2 * MAX_BODY + 7, True)
+
+
+def test_a_short_answer_that_was_cut_is_marked() -> None:
+    """Also a limit below that of evidence leaves its mark."""
+    incoming = WireResponse(200, {}, (Chunk(1, b"abc"),), dropped_bytes=1)
+    reply: Any = record_exchange(Exchange(OUTGOING, incoming))["reply"]
+
+    assert (reply["bytes"], reply["truncated"]) == (4, True)
+
+
+def test_a_long_request_is_bounded_alike() -> None:
+    """A history with long replies must not be held once more for its evidence."""
+    whole = Exchange(replace(OUTGOING, body="ä".encode() * (2 * MAX_BODY)))
+
+    bounded = whole.without_excess()
+
+    assert bounded.outgoing is not None
+    assert len(bounded.outgoing.body) < 3 * MAX_BODY
+    assert record_exchange(bounded) == record_exchange(whole)

@@ -355,3 +355,22 @@ def test_a_storm_of_slow_down_is_void_with_the_reason() -> None:
     assert {attempt.findings[0].kind for attempt in attempts} == {FindingKind.RATE_LIMITED}
     # The endpoint is given up before the last attempt is sent.
     assert {attempt.http_status for attempt in attempts} == {429, None}
+
+
+async def test_attempts_do_not_pile_up_before_a_slow_reader() -> None:
+    """Evidence waits in the endpoint, not in memory: a place is free when its attempt is taken."""
+    asked = 0
+
+    def count(request: httpx.Request) -> httpx.Response:
+        nonlocal asked
+        asked += 1
+        return obey(request)
+
+    target = replace(TARGET, max_concurrency=2)
+    async with mock(count) as transport:
+        attempts = run_trials(target, TRIALS, seed="s", transport=transport)
+        await anext(attempts)
+        for _ in range(200):
+            await asyncio.sleep(0)
+        assert asked == 2
+        assert len([attempt async for attempt in attempts]) == 4

@@ -5,6 +5,7 @@ import contextlib
 import re
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -20,7 +21,7 @@ from probes.errors import (
     TransportError,
 )
 from probes.target import Limits
-from probes.transport import Transport, WireRequest
+from probes.transport import MAX_READS, Transport, WireRequest
 from tests.probes.httpx_responses import answer
 
 pytestmark = pytest.mark.anyio
@@ -320,3 +321,51 @@ async def test_a_header_that_http_cannot_carry_is_refused(value: str) -> None:
     async with Transport(inner=inner) as transport:
         with pytest.raises(TargetError, match="header"):
             await transport.send(ask(Authorization=value))
+
+
+async def test_a_stream_may_be_longer_than_a_whole_answer() -> None:
+    """Each token of a stream has a frame of its own; the limit says which one was meant."""
+    inner = httpx.MockTransport(lambda request: answer(200, b"x" * 500))
+    limits = Limits(max_bytes=100, max_stream_bytes=400)
+
+    async with Transport(limits, inner=inner) as transport:
+        with pytest.raises(TooLarge, match="400 bytes") as caught:
+            await transport.send(replace(ask(), may_be_long=True))
+
+    assert caught.value.received is not None
+    assert (len(caught.value.received.body), caught.value.received.size) == (400, 500)
+
+
+async def test_very_many_reads_are_joined() -> None:
+    """An object for each read would take far more memory than its bytes; none of them is lost."""
+
+    async def drip() -> AsyncIterator[bytes]:
+        for _ in range(MAX_READS + 1000):
+            yield b"x"
+
+    inner = httpx.MockTransport(lambda request: httpx.Response(200, content=drip()))
+    async with Transport(inner=inner) as transport:
+        incoming = await transport.send(ask())
+
+    assert len(incoming.chunks) == MAX_READS + 1
+    assert incoming.body == b"x" * (MAX_READS + 1000)
+
+
+async def test_answers_at_the_same_time_are_bounded_together() -> None:
+    """Many answers below the limit of one must not fill the memory either."""
+    is_read, may_end = asyncio.Event(), asyncio.Event()
+
+    async def body() -> AsyncIterator[bytes]:
+        yield b"x" * 100
+        is_read.set()
+        await may_end.wait()
+
+    inner = httpx.MockTransport(lambda request: httpx.Response(200, content=body()))
+    async with Transport(Limits(max_bytes_at_once=150), inner=inner) as transport:
+        first = asyncio.create_task(transport.send(ask()))
+        await is_read.wait()
+        with pytest.raises(TooLarge, match="same time"):
+            await transport.send(ask())
+        may_end.set()
+        assert (await first).size == 100
+        assert (await transport.send(ask())).size == 100
