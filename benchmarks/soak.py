@@ -59,6 +59,8 @@ _REGISTER = """
 from datetime import timedelta
 from django.contrib.auth.models import User
 from django.test import Client
+from dashboard.models import Grant
+from dashboard.models.people import Role
 from dashboard.endpoints.services import endpoints
 from probes.secret import Secret
 vendors = [
@@ -74,8 +76,9 @@ for number in range({count}):
         key=Secret("sim-soak"), onboarding_runs=0,
     )
 for number in range({viewers}):
-    client = Client()
-    client.force_login(User.objects.create_user(f"viewer-{{number}}"))
+    client, person = Client(), User.objects.create_user(f"viewer-{{number}}")
+    Grant.objects.create(person=person, role=Role.VIEWER)
+    client.force_login(person)
     [cookie] = [morsel for name, morsel in client.cookies.items() if name.endswith("session")]
     print("COOKIE", f"{{cookie.key}}={{cookie.value}}")
 """
@@ -214,7 +217,7 @@ def main(arguments: Sequence[str]) -> int:
     print(report)
     if options.result:
         options.result.write_text(report)
-    return 0
+    return 0 if all(set(viewer.statuses) == {"200"} for viewer in viewers) else 1
 
 
 def _parse_options(arguments: Sequence[str]) -> Options:
