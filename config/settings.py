@@ -202,7 +202,8 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-if env_bool("BEHIND_PROXY", default=False):
+# The web process itself speaks plain HTTP, so a proxy in front of it handles TLS.
+if env_bool("BEHIND_PROXY", default=SERVED_BY_HTTPS):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 # The number of our own proxies in front of the web process: that many hops of X-Forwarded-For,
 # counted from the end, are trusted; none at zero.

@@ -7,6 +7,7 @@ from typing import Any
 STRING = {"type": "string"}
 STRINGS = {"type": "array", "items": STRING, "uniqueItems": True}
 COMMAND_LINE = {"type": "array", "items": STRING, "minItems": 1}
+SIZE = {"type": "string", "pattern": r"^\d+(b|k|m|g|kb|mb|gb)$"}
 DURATION = {"type": "string", "pattern": r"^(\d+(\.\d+)?(us|ms|s|m|h))+$"}
 
 
@@ -42,7 +43,10 @@ HEALTHCHECK = {
 CONDITIONS = ["service_started", "service_healthy", "service_completed_successfully"]
 SERVICE = _object(
     {
-        "build": STRING,
+        "build": _object(
+            {"context": STRING, "args": {"type": "object", "additionalProperties": STRING}},
+            required=("context",),
+        ),
         "image": STRING,
         "command": COMMAND_LINE,
         "environment": {"type": "object", "additionalProperties": STRING},
@@ -59,7 +63,8 @@ SERVICE = _object(
         },
         "ports": STRINGS,
         "volumes": STRINGS,
-        "shm_size": {"type": "string", "pattern": r"^\d+(b|k|m|g|kb|mb|gb)$"},
+        "shm_size": SIZE,
+        "mem_limit": SIZE,
         "stop_signal": {"type": "string", "pattern": "^SIG[A-Z0-9]+$"},
         "stop_grace_period": DURATION,
         "healthcheck": HEALTHCHECK,

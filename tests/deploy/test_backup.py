@@ -20,15 +20,11 @@ from dashboard.trust import finish
 from launcher.binaries import postgres_folder
 from probes.secret import Secret
 from tests.dashboard.runs.builders import build_attempt, start_next_run
+from tests.deploy.table_rows import count_rows
 from tests.factories import make_endpoint
 from tests.live import ROOT, celery_worker, environment, eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-TABLES = """
-SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') ORDER BY 1
-"""
 
 
 def run_program(name: str, *arguments: str) -> None:
@@ -37,17 +33,6 @@ def run_program(name: str, *arguments: str) -> None:
 
 def address(database: str) -> str:
     return environment()["DATABASE_URL"].rpartition("/")[0] + f"/{database}"
-
-
-def counts(database: str) -> dict[str, int]:
-    """The number of rows per table; each partition counts separately."""
-    counted = {}
-    with psycopg.connect(address(database)) as session:
-        for (name,) in session.execute(TABLES).fetchall():
-            query = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(name))
-            row = session.execute(query).fetchone()
-            counted[name] = int(row[0]) if row else -1
-    return counted
 
 
 @pytest.fixture
@@ -81,7 +66,7 @@ def test_a_restored_backup_has_everything_and_goes_on(
     run_program("pg_dump", "--format=custom", f"--file={dump}", present)
     run_program("pg_restore", "--exit-on-error", f"--dbname={address(restored)}", str(dump))
 
-    assert counts(restored) == counts(connection.settings_dict["NAME"])
+    assert count_rows(address(restored)) == count_rows(present)
     checked = subprocess.run(
         [sys.executable, "manage.py", "migrate", "--check"],
         cwd=ROOT,

@@ -12,11 +12,12 @@ from tests.deploy.schema import COMPOSE
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TEXT = (ROOT / "docker-compose.yml").read_text()
+EXAMPLE = (ROOT / ".env.example").read_text()
 FILE: dict[str, Any] = yaml.safe_load(TEXT)
 SERVICES: dict[str, dict[str, Any]] = FILE["services"]
 OUR_SERVICES = {name: service for name, service in SERVICES.items() if "build" in service}
 # Their images change to a user of their own before the server starts.
-OFFICIAL_IMAGES = {"postgres:18", "valkey/valkey:9"}
+OFFICIAL_IMAGES = {"${POSTGRES_IMAGE:-postgres:18}", "${VALKEY_IMAGE:-valkey/valkey:9}"}
 VARIABLE = re.compile(r"(?<!\$)\$\{([A-Z_]+)(:?[-?][^}]*)?\}")
 
 
@@ -82,10 +83,26 @@ def test_no_secret_is_written_down(name: str) -> None:
             assert ":?" in str(value), f"{variable} must come from the environment"
 
 
+@pytest.mark.parametrize("name", sorted(SERVICES))
+def test_every_service_has_a_memory_limit(name: str) -> None:
+    """One service cannot take the memory of the others."""
+    assert "mem_limit" in SERVICES[name]
+
+
+def test_every_base_image_can_be_pinned_to_a_digest() -> None:
+    """`.env` can name each image with its digest; `.env.example` has the same defaults."""
+    defaults = dict(re.findall(r"\$\{(\w+_IMAGE):-([^}]+)\}", TEXT))
+    example = dict(re.findall(r"^(\w+_IMAGE)=(.+)$", EXAMPLE, re.MULTILINE))
+
+    assert set(defaults) == {"PYTHON_IMAGE", "POSTGRES_IMAGE", "VALKEY_IMAGE"}
+    assert defaults == example
+    assert f"ARG PYTHON_IMAGE={defaults['PYTHON_IMAGE']}\n" in (ROOT / "Dockerfile").read_text()
+
+
 def test_every_variable_is_explained() -> None:
     """`.env.example` lists every variable that the file reads."""
     used = {match[1] for match in VARIABLE.finditer(TEXT)}
-    explained = re.findall(r"^#? ?([A-Z_]+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
+    explained = re.findall(r"^#? ?([A-Z_]+)=", EXAMPLE, re.MULTILINE)
 
     assert used - set(explained) == set()
 
