@@ -24,6 +24,8 @@ class Extent:
     cuts: int
     # Characters between two places where a hostile call is cut off in test_truncated_calls.py.
     prefix_step: int
+    # Whether test_truth_matrix.py measures also faulty vendors over HTTP: transport, simulators.
+    faults_over_http: bool
     # Runs per simulated vendor in test_coverage.py: intervals of measured rates.
     coverage_runs: int
     # Examples per test that Hypothesis draws, where the test names no number.
@@ -44,6 +46,7 @@ GATE = Extent(
     hostile_growth=24_000,
     cuts=12,
     prefix_step=4,
+    faults_over_http=False,
     coverage_runs=8,
     examples=30,
     fuzz_examples=5,
@@ -57,6 +60,7 @@ ALL = Extent(
     hostile_growth=150_000,
     cuts=100_000,
     prefix_step=1,
+    faults_over_http=True,
     coverage_runs=24,
     examples=100,
     fuzz_examples=50,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
+from urllib.parse import urlencode
 
-import httpx
 import pytest
 
 from health.run_report import Report
@@ -16,7 +18,12 @@ from probes.runner import run_trials
 from probes.secret import Secret
 from probes.suite.sampling import first_trials
 from probes.target import Provider, Target
+from probes.transport import Transport, WireRequest
+from simulators import virtual_time
 from simulators.faults.streams import chat_streams, other_streams, stream_only
+from simulators.in_process import InProcessTransport
+from simulators.server import build_app
+from tests.extent import EXTENT
 
 THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1024}}
 OFF = {"thinking": {"type": "disabled"}}
@@ -207,32 +214,77 @@ EVERY = HEALTHY + FAULTY + STREAMS
 pytestmark = pytest.mark.usefixtures("short_rests")
 
 
-def read_truth(url: str, vendor: str, switches: str, options: dict[str, Any]) -> Any:
-    name, _, model = vendor.partition(":")
-    prefix = f"/with/{switches}" if switches else ""
-    query = {"options": json.dumps(options), **({"model": model} if model else {})}
-    answer = httpx.get(f"{url}{prefix}/_truth/{name}", params=query, trust_env=False)
-    return answer.raise_for_status().json()
+Measurement: TypeAlias = tuple[Report, Any]
 
 
-async def run_measurement(
-    url: str, truth: Any, options: dict[str, Any], dialect: str = "", *, samples: int = 2
-) -> Report:
-    target = Target(
-        Provider(truth["provider"]),
-        url + truth["base_path"],
-        truth["model"],
-        Secret("sim-truth"),
-        options,
-        max_concurrency=4,
-        dialect=dialect,
-    )
-    # By default two of each: one whole, one streamed.
-    trials = first_trials("full", samples)
-    attempts: list[Attempt] = [
-        attempt async for attempt in run_trials(target, trials, seed="truth")
-    ]
-    return Report(target.profile_key(), datetime.now(UTC), attempts)
+@dataclass(frozen=True, slots=True)
+class Vendors:
+    """The simulated vendors: where they are and how they are reached."""
+
+    url: str
+    connect: Callable[[], Transport]
+    run: Callable[[Coroutine[Any, Any, Measurement]], Measurement]
+
+    def measure(
+        self,
+        vendor: str,
+        switches: str = "",
+        options: dict[str, Any] | None = None,
+        *,
+        dialect: str = "",
+        samples: int = 2,  # one whole, one streamed
+    ) -> Measurement:
+        """The report on a vendor, and the truth about it."""
+        settings = dict(options or {})
+        return self.run(self._measure(vendor, switches, settings, dialect, samples))
+
+    async def _measure(
+        self, vendor: str, switches: str, options: dict[str, Any], dialect: str, samples: int
+    ) -> Measurement:
+        async with self.connect() as transport:
+            truth = await self._read_truth(transport, vendor, switches, options)
+            target = Target(
+                Provider(truth["provider"]),
+                self.url + truth["base_path"],
+                truth["model"],
+                Secret("sim-truth"),
+                options,
+                max_concurrency=4,
+                dialect=dialect,
+            )
+            trials = first_trials("full", samples)
+            attempts: list[Attempt] = [
+                attempt
+                async for attempt in run_trials(target, trials, seed="truth", transport=transport)
+            ]
+        return Report(target.profile_key(), datetime.now(UTC), attempts), truth
+
+    async def _read_truth(
+        self, transport: Transport, vendor: str, switches: str, options: dict[str, Any]
+    ) -> Any:
+        name, _, model = vendor.partition(":")
+        prefix = f"/with/{switches}" if switches else ""
+        query = urlencode({"options": json.dumps(options), **({"model": model} if model else {})})
+        url = f"{self.url}{prefix}/_truth/{name}?{query}"
+        answer = await transport.send(WireRequest("GET", url, {}, b""))
+        assert answer.status == 200
+        return json.loads(answer.body)
+
+
+@pytest.fixture(scope="session")
+def vendors(vendor_url: str) -> Vendors:
+    """The vendors over HTTP, served by a separate process."""
+    return Vendors(vendor_url, Transport, asyncio.run)
+
+
+@pytest.fixture(scope="session")
+def faulty_vendors(request: pytest.FixtureRequest) -> Vendors:
+    """The same bytes without sockets, which take half of the time; with `--all` over HTTP too."""
+    if EXTENT.faults_over_http:
+        over_http: Vendors = request.getfixturevalue("vendors")
+        return over_http
+    app = build_app(latency=(0, 0))
+    return Vendors("http://vendors.test", lambda: InProcessTransport(app), virtual_time.run)
 
 
 def test_the_list_is_long_enough() -> None:
@@ -241,39 +293,45 @@ def test_the_list_is_long_enough() -> None:
     assert len(combinations) == len(EVERY) >= 100
 
 
-@pytest.mark.parametrize(
-    ("vendor", "switches", "options"),
-    EVERY,
-    ids=[
+def name_combinations(combinations: list[tuple[str, str, dict[str, Any]]]) -> list[str]:
+    return [
         f"{vendor}-{switches or 'healthy'}-{number}"
-        for number, (vendor, switches, _) in enumerate(EVERY)
-    ],
-)
-def test_the_profile_is_the_truth(
-    vendor_url: str, vendor: str, switches: str, options: dict[str, Any]
+        for number, (vendor, switches, _) in enumerate(combinations)
+    ]
+
+
+@pytest.mark.parametrize(("vendor", "switches", "options"), HEALTHY, ids=name_combinations(HEALTHY))
+def test_the_profile_of_a_healthy_vendor_is_the_truth(
+    vendors: Vendors, vendor: str, switches: str, options: dict[str, Any]
 ) -> None:
     """Every field that is not random, and the rate of every metric with trials."""
-    truth = read_truth(vendor_url, vendor, switches, options)
-    report = asyncio.run(run_measurement(vendor_url, truth, options))
-    check_report(report, truth)
+    check_report(*vendors.measure(vendor, switches, options))
+
+
+@pytest.mark.parametrize(
+    ("vendor", "switches", "options"), FAULTY + STREAMS, ids=name_combinations(FAULTY + STREAMS)
+)
+def test_the_profile_of_a_faulty_vendor_is_the_truth(
+    faulty_vendors: Vendors, vendor: str, switches: str, options: dict[str, Any]
+) -> None:
+    """Every field that is not random, and the rate of every metric with trials."""
+    check_report(*faulty_vendors.measure(vendor, switches, options))
 
 
 @pytest.mark.parametrize(("vendor", "dialect"), DIALECTS)
 def test_the_profile_under_a_chosen_dialect_is_the_truth(
-    vendor_url: str, vendor: str, dialect: str
+    vendors: Vendors, vendor: str, dialect: str
 ) -> None:
     """A dialect changes how a vendor is asked, not what is true of it."""
-    truth = read_truth(vendor_url, vendor, "", {})
-    check_report(asyncio.run(run_measurement(vendor_url, truth, {}, dialect)), truth)
+    check_report(*vendors.measure(vendor, dialect=dialect))
 
 
 @pytest.mark.parametrize(("split", "failing"), [({}, 0), ({"reasoning_split": False}, 4)])
 def test_a_healthy_minimax_passes_every_question_where_it_splits_its_reasoning(
-    vendor_url: str, split: dict[str, Any], failing: int
+    vendors: Vendors, split: dict[str, Any], failing: int
 ) -> None:
     """Its dialect asks for that; without it, thoughts stand in answers that must be exact."""
-    truth = read_truth(vendor_url, "minimax", "", split)
-    report = asyncio.run(run_measurement(vendor_url, truth, split))
+    report, _ = vendors.measure("minimax", options=split)
 
     failed = [each.probe for each in report.attempts if each.outcome is not Outcome.PASS]
     assert len(failed) == failing
@@ -303,11 +361,10 @@ CHANCE = [
 
 @pytest.mark.parametrize(("fault", "split"), CHANCE)
 def test_a_fault_by_chance_leaves_its_fields_unsettled(
-    vendor_url: str, fault: str, split: str
+    faulty_vendors: Vendors, fault: str, split: str
 ) -> None:
     """No majority hides it; fields that it does not touch still equal the truth."""
-    truth = read_truth(vendor_url, "openai", f"{fault},p=0.5", {})
-    report = asyncio.run(run_measurement(vendor_url, truth, {}, samples=8))
+    report, truth = faulty_vendors.measure("openai", f"{fault},p=0.5", samples=8)
     capabilities = report.capabilities
 
     assert capabilities[split].unsettled
