@@ -172,6 +172,7 @@ class Viewer(threading.Thread):
         self._product, self._cookie, self._ending = product, cookie, stop
         self._slugs = slugs
 
+    @override
     def run(self) -> None:
         for slug in cycle(self._slugs):
             self._visit("/")

@@ -69,6 +69,8 @@ def _json_of(reply: Reply) -> Iterator[JSON]:
                 yield part.extra
             case Reasoning() | Opaque():
                 yield part.raw
+            case _:
+                pass
 
 
 def _has_more_values(values: Iterable[JSON], limit: int) -> bool:

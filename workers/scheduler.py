@@ -13,7 +13,7 @@ from dashboard.runs import pulses
 from workers.database_trouble import survive_database_errors
 
 
-class PulseScheduler(Scheduler):  # type: ignore[misc]  # celery has no types
+class PulseScheduler(Scheduler):
     """Sends the wake-ups of BEAT by its clock alone.
 
     A pulse that a worker recorded would wait behind runs, and a schedule on disk would stop beat

@@ -15,8 +15,9 @@ from probes.exchange import is_reached
 from probes.findings import FindingKind
 from probes.http_messages import Chunk, WireResponse
 from probes.http_reply import read_http_reply
-from probes.messages import JSON
+from probes.messages import JSON, ModelCall
 from probes.relayed_errors import error_inside, relayed_error
+from probes.suite.base import Question
 
 # The vendors' own words, with the message index if they include one.
 SAID: list[tuple[ErrorClass, int | None, str]] = [
@@ -477,6 +478,9 @@ def test_the_vendors_error_is_found_in_a_relays_metadata(raw_as_text: bool) -> N
     assert kind_of(400, error) is ErrorClass.FORCED_CHOICE
 
 
+QUESTION = Question(ModelCall("m", ()))
+
+
 def answer(status: int, body: JSON) -> WireResponse:
     return WireResponse(status, {}, (Chunk(0, json.dumps(body).encode()),))
 
@@ -512,7 +516,7 @@ def test_an_outage_in_base_resp_of_a_200_is_no_refusal_of_the_request(
     with pytest.raises(error) as caught:
         read_http_reply(OpenAIChatAdapter(), answer(200, body))
 
-    assert not is_reached(caught.value)
+    assert not is_reached(caught.value, QUESTION)
     assert caught.value.status == 200
 
 

@@ -38,7 +38,7 @@ def register(vendor_url: str, name: str) -> Endpoint:
 
 def peak_memory(group: int) -> dict[int, int]:
     """The most memory that each process of a group ever used, in kilobytes."""
-    peaks = {}
+    peaks: dict[int, int] = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
             is_member = int((process / "stat").read_text().rpartition(")")[2].split()[2]) == group
