@@ -16,7 +16,6 @@ from dashboard.core.errors import Refused
 from dashboard.endpoints.as_code.apply_plan import Effect
 from dashboard.endpoints.services import endpoints
 from dashboard.models import AuditEntry, Endpoint, Notice, Profile, RolloutRequest
-from dashboard.models.people import Role
 from dashboard.runs import services as runs
 from dashboard.trust import modes, profiles, rollout_requests
 from health.modes import Mode
@@ -27,7 +26,7 @@ from tests.dashboard.rollouts.builders import (
     policy_body,
     read_stage,
 )
-from tests.factories import make_endpoint, make_person
+from tests.factories import make_endpoint
 from tests.markup import assert_contains, assert_not_contains
 
 pytestmark = pytest.mark.django_db
@@ -48,18 +47,6 @@ ANSWERING: dict[str, dict[str, Any]] = {
     "one part of a nested value": {"chat_template_kwargs": {"enable_thinking": False}},
 }
 START = {"logprobs": True, "chat_template_kwargs": {"enable_thinking": True, "depth": 1}}
-
-
-@pytest.fixture
-def ann(db: None) -> User:
-    """Makes requests."""
-    return make_person("ann", Role.OPERATOR)
-
-
-@pytest.fixture
-def bea(db: None) -> User:
-    """Decides on requests."""
-    return make_person("bea", Role.APPROVER)
 
 
 def change(endpoint: Endpoint, **fields: Any) -> endpoints.EndpointUpdate:
