@@ -58,6 +58,7 @@ SERVICES = {
 _REGISTER = """
 from datetime import timedelta
 from django.contrib.auth.models import User
+from typing_extensions import override
 from django.test import Client
 from dashboard.models import Grant
 from dashboard.models.people import Role
