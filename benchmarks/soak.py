@@ -27,6 +27,7 @@ from typing import Any, LiteralString
 
 import psycopg
 from psycopg import sql
+from typing_extensions import override
 
 from launcher.running_product import find_environment
 from launcher.services import ROOT
@@ -58,7 +59,6 @@ SERVICES = {
 _REGISTER = """
 from datetime import timedelta
 from django.contrib.auth.models import User
-from typing_extensions import override
 from django.test import Client
 from dashboard.models import Grant
 from dashboard.models.people import Role
