@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -68,7 +69,6 @@ def test_every_hostile_reply_is_bounded_in_memory_and_keeps_its_lease(
         eventually(all_ended, seconds=900)
         peaks = peak_memory(worker.process.pid)
 
-    print(peaks)
     # A process that was replaced would hide its peak.
     assert set(peaks) == processes
     assert max(peaks.values()) < MAX_MEMORY_KB, peaks
@@ -76,9 +76,9 @@ def test_every_hostile_reply_is_bounded_in_memory_and_keeps_its_lease(
     assert "lease lost" not in (tmp_path / "worker.log").read_text()
 
 
-def test_a_lease_is_renewed_while_the_event_loop_is_busy(vendor_url: str, settings: object) -> None:
+def test_a_lease_is_renewed_while_the_event_loop_is_busy(vendor_url: str, settings: Any) -> None:
     """Parsing blocks the loop; the lease does not wait for it."""
-    settings.RUN_HEARTBEAT = timedelta(seconds=0.05)  # type: ignore[attr-defined]
+    settings.RUN_HEARTBEAT = timedelta(seconds=0.05)
     run = runs.request_run(register(vendor_url, "html"), by=None)
     lease = runs.claim_run(owner="test")
     assert lease
@@ -101,9 +101,9 @@ def test_a_lease_is_renewed_while_the_event_loop_is_busy(vendor_url: str, settin
     asyncio.run(block_the_loop())
 
 
-def test_a_lease_that_is_refused_or_unanswered_is_lost(vendor_url: str, settings: object) -> None:
+def test_a_lease_that_is_refused_or_unanswered_is_lost(vendor_url: str, settings: Any) -> None:
     """A cancelled run stops its worker, and so does a database that is silent for too long."""
-    settings.RUN_HEARTBEAT = timedelta(seconds=0.05)  # type: ignore[attr-defined]
+    settings.RUN_HEARTBEAT = timedelta(seconds=0.05)
     run = runs.request_run(register(vendor_url, "html"), by=None)
     lease = runs.claim_run(owner="test")
     assert lease
@@ -111,7 +111,7 @@ def test_a_lease_that_is_refused_or_unanswered_is_lost(vendor_url: str, settings
     with pytest.raises(LeaseLost, match="cancelled"):
         asyncio.run(keep_lease(lease))
 
-    settings.RUN_HEARTBEAT = timedelta(hours=1)  # type: ignore[attr-defined]
-    settings.RUN_LEASE = timedelta(seconds=0.05)  # type: ignore[attr-defined]
+    settings.RUN_HEARTBEAT = timedelta(hours=1)
+    settings.RUN_LEASE = timedelta(seconds=0.05)
     with pytest.raises(LeaseLost, match="did not answer"):
         asyncio.run(keep_lease(lease))
