@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from contextlib import suppress
 
 from django.conf import settings
 from django.db import Error, connection
@@ -69,9 +70,9 @@ class _LeaseKeeper:
 
     def _report(self, exc: Exception) -> None:
         def fail() -> None:
-            if not self._failed.done():
+            if not self.stopping.is_set():
                 self._failed.set_exception(exc)
 
-        # The loop is closed when the run has ended meanwhile.
-        if not self.stopping.is_set():
+        # The loop is closed when the run has ended meanwhile: then nobody needs to know.
+        with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(fail)

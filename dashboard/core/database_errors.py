@@ -54,6 +54,6 @@ def _sql_state(exc: Error) -> str | None:
 
 # About half a megabyte.
 _SORT_ON_DISK = """
-SELECT current_setting('transaction_read_only')::bool, count(*)
-FROM (SELECT n FROM generate_series(1, 30000) n ORDER BY -n OFFSET 1) sorted
+SELECT current_setting('transaction_read_only')::bool, count(filler)
+FROM (SELECT repeat('x', 1000) AS filler FROM generate_series(1, 500) n ORDER BY -n OFFSET 1) sorted
 """
