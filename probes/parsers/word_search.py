@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cached_property
 from typing import TypeAlias
 
 Trie: TypeAlias = "dict[str, Trie]"
@@ -16,18 +17,39 @@ class WordSearch:
 
     def __init__(self, words: Iterable[str]) -> None:
         self.words = frozenset(words)
-        word, unfinished = _expression(_trie(self.words)), "|".join(_unfinished(_trie(self.words)))
-        self.pattern = re.compile(word)
-        self.whole_or_unfinished = re.compile(f"{word}|{unfinished}")
-        self._unfinished = re.compile(unfinished)
         self._longest = max(map(len, self.words))
-        self.nested = any(map(self.pattern.search, (word[1:] for word in self.words)))
+
+    # Compiling takes longer than the import of the other parsers, and many processes read no text.
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        return re.compile(self._word)
+
+    @cached_property
+    def whole_or_unfinished(self) -> re.Pattern[str]:
+        return re.compile(f"{self._word}|{self._beginnings}")
+
+    @cached_property
+    def nested(self) -> bool:
+        """Whether a word contains another one."""
+        return any(map(self.pattern.search, (word[1:] for word in self.words)))
 
     def hold(self, text: str, start: int) -> int:
         """Where the part of the text begins that may still become a word."""
         low = max(start, len(text) - self._longest)
         match = self._unfinished.search(text, low)
         return match.start() if match else len(text)
+
+    @cached_property
+    def _unfinished(self) -> re.Pattern[str]:
+        return re.compile(self._beginnings)
+
+    @cached_property
+    def _word(self) -> str:
+        return _expression(_trie(self.words))
+
+    @cached_property
+    def _beginnings(self) -> str:
+        return "|".join(_unfinished(_trie(self.words)))
 
 
 def _trie(words: Iterable[str]) -> Trie:
