@@ -29,6 +29,8 @@ def run(options: argparse.Namespace) -> int:
         return _print_error(f"{exc.message} (at {exc.at or '$'})")
     for loss in translation.losses:
         print(f"loss: {loss.kind} at {loss.path}: {loss.message}", file=sys.stderr)
+    for sent, name in translation.names.names.items():
+        print(f"renamed: the tool {name!r} is sent as {sent!r}.", file=sys.stderr)
     print(json.dumps(translation.body, ensure_ascii=False, indent=2))
     return 0
 

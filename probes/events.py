@@ -1,17 +1,17 @@
 """A reply as it arrives: the same events for every wire format, in both directions.
 
-Parts are numbered as in `Reply.parts`. Each part starts once, grows by deltas and ends once, with
-the finished value. Parts may overlap (parallel calls), but a part's own events are in order.
-Exactly one `ReplyEnded` comes last, whatever happened.
+`ReplyStarted` comes first. Parts are numbered as in `Reply.parts`. Each part starts once, grows by
+deltas and ends once, with the finished value. Parts may overlap (parallel calls), but a part's own
+events are in order. Exactly one `ReplyEnded` comes last, whatever happened.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypeAlias
 
-from probes.messages import Part, Reply
+from probes.messages import Part, Reply, Usage
 
 
 class PartKind(StrEnum):
@@ -21,6 +21,15 @@ class PartKind(StrEnum):
     REASONING = "reasoning"
     CALL = "call"
     OPAQUE = "opaque"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyStarted:
+    """The reply starts: what the endpoint says about it before its first part."""
+
+    id: str = ""
+    model: str = ""
+    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,4 +65,24 @@ class ReplyEnded:
     reply: Reply
 
 
-Event: TypeAlias = PartStarted | PartDelta | PartEnded | ReplyEnded
+@dataclass(frozen=True, slots=True)
+class ReplyHead:
+    """What a client is told about its reply; an empty field leaves it to the endpoint.
+
+    `input_tokens` is an estimate for the start of a stream. `include_usage` is for clients of Chat
+    Completions, who ask for the usage of a stream.
+    """
+
+    id: str = ""
+    model: str = ""
+    created: int = 0
+    input_tokens: int | None = None
+    include_usage: bool = True
+
+    def apply(self, reply: Reply) -> Reply:
+        """The reply under the client's id and model."""
+        return replace(reply, id=self.id or reply.id, model=self.model or reply.model)
+
+
+NO_HEAD = ReplyHead()
+Event: TypeAlias = ReplyStarted | PartStarted | PartDelta | PartEnded | ReplyEnded

@@ -21,6 +21,14 @@ class LossKind(StrEnum):
     TOOL_CHOICE = "tool_choice"  # this choice cannot be expressed
     STRICT = "strict"  # no strict flag on tools
     BROKEN_CALL = "broken_call"  # a call that could not be read has no place
+    IMAGE = "image"  # a picture has no place here, or only its data would have
+    IMAGE_MOVED = "image_moved"  # a picture in a result follows in a user turn
+    VENDOR_TOOL = "vendor_tool"  # a tool that only another format defines
+    SAMPLING = "sampling"  # temperature, top_p, top_k, seed or a penalty
+    STOP_SEQUENCES = "stop_sequences"
+    THINKING = "thinking"  # the switch, effort or budget of thinking
+    OUTPUT_FORMAT = "output_format"  # JSON, or JSON that follows a schema
+    USER = "user"  # the id of a user or session
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,20 @@ class ReasoningKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ClientTool:
+    """How a client declared a tool that is more than a function with a name.
+
+    Here the names of a namespace are part of the tool's name, and free text is the argument
+    `input`. The format that it was declared in writes it as it was declared.
+    """
+
+    format: str
+    name: str
+    namespace: str = ""
+    custom: bool = False  # takes free text instead of arguments
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSpec:
     """A tool as offered to the model. `schema` None: declared without parameters."""
 
@@ -77,6 +91,21 @@ class ToolSpec:
     schema: Mapping[str, JSON] | None
     strict: bool | None = None
     extra: Extra = field(default_factory=dict)
+    client_tool: ClientTool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VendorTool:
+    """A tool that one format defines: run by the vendor, or known to its models by its type.
+
+    `position` is its place in the client's list of tools.
+    """
+
+    name: str
+    type: str
+    format: str
+    raw: Mapping[str, JSON]
+    position: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +124,7 @@ class ToolCall:
     repairs: tuple[str, ...] = ()
     location: Location = Location.CONTENT
     extra: Extra = field(default_factory=dict)
+    client_tool: ClientTool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +153,30 @@ class BrokenCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Text:
+    """Visible text, verbatim."""
+
+    text: str
+    extra: Extra = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A picture: its data in base64 with the media type, or its address."""
+
+    media_type: str = ""
+    data: str = ""
+    url: str = ""
+    extra: Extra = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class ToolResult:
-    """The result of a call. `blocks` keeps content of more than one text, verbatim."""
+    """The result of a call.
+
+    `blocks` keeps content of more than one text, verbatim. `parts` are its texts and pictures in
+    order, if it has pictures.
+    """
 
     call_id: str
     content: str
@@ -132,14 +184,11 @@ class ToolResult:
     name: str = ""
     blocks: tuple[JSON, ...] = ()
     extra: Extra = field(default_factory=dict)
+    parts: tuple[Text | Image, ...] = ()
 
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """Visible text, verbatim."""
-
-    text: str
-    extra: Extra = field(default_factory=dict)
+    @property
+    def images(self) -> tuple[Image, ...]:
+        return tuple(part for part in self.parts if isinstance(part, Image))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,13 +206,13 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A block that is not interpreted (image, document, server tool), kept for its own format."""
+    """A block that is not interpreted (document, server tool), kept for its own format."""
 
     format: str
     raw: JSON
 
 
-Part: TypeAlias = Text | Reasoning | ToolCall | BrokenCall | ToolResult | Opaque
+Part: TypeAlias = Text | Image | Reasoning | ToolCall | BrokenCall | ToolResult | Opaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +243,7 @@ class ToolChoice:
 
     mode: str  # auto, none, required, named
     name: str = ""  # the one tool of `named`
+    names: tuple[str, ...] = ()  # of auto and required: no other tools
 
 
 AUTO = ToolChoice("auto")
@@ -201,12 +251,60 @@ NONE = ToolChoice("none")
 REQUIRED = ToolChoice("required")
 
 
+class ThinkingMode(StrEnum):
+    """Whether the model thinks before it answers."""
+
+    OFF = "off"
+    ON = "on"
+    ADAPTIVE = "adaptive"  # the model decides
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """How much the model thinks: an effort in OpenAI's words, or a budget in tokens."""
+
+    mode: ThinkingMode
+    effort: str = ""
+    budget: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class JSONOutput:
+    """An answer in JSON; `schema` None: any object."""
+
+    schema: Mapping[str, JSON] | None = None
+    name: str = ""
+    strict: bool | None = None
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """How the answer is generated, and for whom; None is the endpoint's default."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+    seed: int | None = None
+    presence_penalty: float | None = None
+    frequency_penalty: float | None = None
+    stop: tuple[str, ...] | None = None
+    thinking: Thinking | None = None
+    output: JSONOutput | None = None
+    user: str | None = None
+    session: str | None = None
+    include_usage: bool | None = None  # in a stream; only Chat Completions makes it an option
+
+
+DEFAULT_GENERATION = Generation()
+
+
 @dataclass(frozen=True, slots=True)
 class ModelCall:
     """One request to a model, in no vendor's format.
 
-    `options` are request fields of the target format, sent as they are; `extra` are fields that
-    were read from a request in another format and have no meaning here.
+    `options` are request fields of the target format, sent as they are. `extra` are the fields of
+    the format that the request was read from: `generation` is what they say in all formats.
     """
 
     model: str
@@ -218,6 +316,8 @@ class ModelCall:
     stream: bool = False
     options: Mapping[str, JSON] = field(default_factory=dict)
     extra: Extra = field(default_factory=dict)
+    generation: Generation = DEFAULT_GENERATION
+    vendor_tools: tuple[VendorTool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +345,31 @@ class Deviation:
     path: str
 
 
+class ErrorKind(StrEnum):
+    """What an error inside an answer means to a client: retry, wait, shorten, or give up."""
+
+    OVERLOADED = "overloaded"
+    RATE_LIMIT = "rate_limit"
+    TIMEOUT = "timeout"
+    SERVER = "server"
+    CONTEXT_OVERFLOW = "context_overflow"
+    INVALID_REQUEST = "invalid_request"
+    AUTHENTICATION = "authentication"
+    PERMISSION = "permission"
+    QUOTA = "quota"
+    NOT_FOUND = "not_found"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyError:
+    """The error that ended an answer; `code` is the vendor's word, `retry_after` in seconds."""
+
+    kind: ErrorKind
+    message: str
+    code: str = ""
+    retry_after: float | None = None
+
+
 # The deviation of a whole answer where a stream was requested.
 NOT_STREAMED = "not_streamed"
 
@@ -263,6 +388,7 @@ class Reply:
     deviations: tuple[Deviation, ...] = ()
     extra: Extra = field(default_factory=dict)
     raw: Mapping[str, JSON] = field(default_factory=dict, compare=False)
+    error: ReplyError | None = None  # None also for a stream that broke off without one
 
     @property
     def text(self) -> str | None:

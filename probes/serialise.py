@@ -17,7 +17,12 @@ from probes.messages import (
     JSON,
     Breakage,
     BrokenCall,
+    ClientTool,
     Deviation,
+    ErrorKind,
+    Generation,
+    Image,
+    JSONOutput,
     Location,
     ModelCall,
     Opaque,
@@ -25,20 +30,39 @@ from probes.messages import (
     Reasoning,
     ReasoningKind,
     Reply,
+    ReplyError,
     Role,
     Stop,
     Text,
+    Thinking,
+    ThinkingMode,
     ToolCall,
     ToolChoice,
     ToolResult,
     ToolSpec,
     Turn,
     Usage,
+    VendorTool,
 )
 
 VERSION = 1
 
-Value: TypeAlias = Part | ToolSpec | Turn | ToolChoice | ModelCall | Usage | Deviation | Reply
+Value: TypeAlias = (
+    Part
+    | ToolSpec
+    | ClientTool
+    | VendorTool
+    | Turn
+    | ToolChoice
+    | Thinking
+    | JSONOutput
+    | Generation
+    | ModelCall
+    | Usage
+    | ReplyError
+    | Deviation
+    | Reply
+)
 _Reader: TypeAlias = "Callable[[JSON, str], Any]"
 
 
@@ -134,6 +158,12 @@ def _integer(value: JSON, at: str) -> int:
     return value
 
 
+def _number(value: JSON, at: str) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise WireError("There is no number where one was stored.", at)
+    return value
+
+
 def _list(value: JSON, at: str) -> list[JSON]:
     if not isinstance(value, list):
         raise WireError("There is no list where one was stored.", at)
@@ -192,9 +222,10 @@ def _is_required(item: Field[Any]) -> bool:
     return item.default is MISSING and item.default_factory is MISSING
 
 
-_PARTS = (Text, Reasoning, ToolCall, BrokenCall, ToolResult, Opaque)
+_PARTS = (Text, Image, Reasoning, ToolCall, BrokenCall, ToolResult, Opaque)
 _SHAPES: Mapping[type, _Shape] = {
     Text: _shape("text", Text, text=_string, extra=_mapping),
+    Image: _shape("image", Image, media_type=_string, data=_string, url=_string, extra=_mapping),
     Reasoning: _shape(
         "reasoning", Reasoning, text=_string, kind=_enum_of(ReasoningKind), raw=_json
     ),
@@ -209,6 +240,7 @@ _SHAPES: Mapping[type, _Shape] = {
         repairs=_tuple_of(_string),
         location=_enum_of(Location),
         extra=_mapping,
+        client_tool=_optional(_instance_of(ClientTool)),
     ),
     BrokenCall: _shape(
         "broken_call",
@@ -232,6 +264,7 @@ _SHAPES: Mapping[type, _Shape] = {
         name=_string,
         blocks=_tuple_of(_json),
         extra=_mapping,
+        parts=_instances_of(Text, Image),
     ),
     Opaque: _shape("opaque", Opaque, format=_string, raw=_json),
     ToolSpec: _shape(
@@ -242,6 +275,24 @@ _SHAPES: Mapping[type, _Shape] = {
         schema=_optional(_mapping),
         strict=_optional(_boolean),
         extra=_mapping,
+        client_tool=_optional(_instance_of(ClientTool)),
+    ),
+    ClientTool: _shape(
+        "client_tool",
+        ClientTool,
+        format=_string,
+        name=_string,
+        namespace=_string,
+        custom=_boolean,
+    ),
+    VendorTool: _shape(
+        "vendor_tool",
+        VendorTool,
+        name=_string,
+        type=_string,
+        format=_string,
+        raw=_mapping,
+        position=_integer,
     ),
     Turn: _shape(
         "turn",
@@ -251,7 +302,40 @@ _SHAPES: Mapping[type, _Shape] = {
         origin=_string,
         extra=_mapping,
     ),
-    ToolChoice: _shape("tool_choice", ToolChoice, mode=_string, name=_string),
+    Thinking: _shape(
+        "thinking",
+        Thinking,
+        mode=_enum_of(ThinkingMode),
+        effort=_string,
+        budget=_optional(_integer),
+    ),
+    JSONOutput: _shape(
+        "json_output",
+        JSONOutput,
+        schema=_optional(_mapping),
+        name=_string,
+        strict=_optional(_boolean),
+        description=_string,
+    ),
+    Generation: _shape(
+        "generation",
+        Generation,
+        temperature=_optional(_number),
+        top_p=_optional(_number),
+        top_k=_optional(_number),
+        seed=_optional(_number),
+        presence_penalty=_optional(_number),
+        frequency_penalty=_optional(_number),
+        stop=_optional(_tuple_of(_string)),
+        thinking=_optional(_instance_of(Thinking)),
+        output=_optional(_instance_of(JSONOutput)),
+        user=_optional(_string),
+        session=_optional(_string),
+        include_usage=_optional(_boolean),
+    ),
+    ToolChoice: _shape(
+        "tool_choice", ToolChoice, mode=_string, name=_string, names=_tuple_of(_string)
+    ),
     ModelCall: _shape(
         "model_call",
         ModelCall,
@@ -261,9 +345,11 @@ _SHAPES: Mapping[type, _Shape] = {
         max_tokens=_optional(_integer),
         tool_choice=_optional(_instance_of(ToolChoice)),
         parallel=_optional(_boolean),
+        generation=_instance_of(Generation),
         stream=_boolean,
         options=_mapping,
         extra=_mapping,
+        vendor_tools=_instances_of(VendorTool),
     ),
     Usage: _shape(
         "usage",
@@ -272,6 +358,14 @@ _SHAPES: Mapping[type, _Shape] = {
         output_tokens=_optional(_integer),
         reasoning_tokens=_optional(_integer),
         cached_tokens=_optional(_integer),
+    ),
+    ReplyError: _shape(
+        "reply_error",
+        ReplyError,
+        kind=_enum_of(ErrorKind),
+        message=_string,
+        code=_string,
+        retry_after=_optional(_number),
     ),
     Deviation: _shape("deviation", Deviation, name=_string, path=_string),
     Reply: _shape(
@@ -287,6 +381,7 @@ _SHAPES: Mapping[type, _Shape] = {
         deviations=_instances_of(Deviation),
         extra=_mapping,
         raw=_mapping,
+        error=_optional(_instance_of(ReplyError)),
     ),
 }
 _TAGS: Mapping[str, _Shape] = {shape.tag: shape for shape in _SHAPES.values()}

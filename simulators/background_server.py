@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -16,7 +17,9 @@ START_SECONDS = 30
 
 
 @contextmanager
-def serve_in_background(app: ASGIApp, port: int = 0) -> Iterator[str]:
+def serve_in_background(
+    app: ASGIApp, port: int = 0, *, lifespan: Literal["on", "off"] = "off"
+) -> Iterator[str]:
     """Serve the application and yield its address; port 0 picks a free one."""
     with open_listener("127.0.0.1", port) as listener:
         server = uvicorn.Server(
@@ -26,7 +29,7 @@ def serve_in_background(app: ASGIApp, port: int = 0) -> Iterator[str]:
                 access_log=False,
                 server_header=False,
                 proxy_headers=False,
-                lifespan="off",
+                lifespan=lifespan,
                 timeout_graceful_shutdown=1,
             )
         )

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from probes.events import Event
+from probes.events import NO_HEAD, Event, ReplyHead
 from probes.losses import Loss
-from probes.messages import JSON, ModelCall, Reply
+from probes.messages import JSON, ModelCall, Reply, ReplyError
 from probes.secret import Secret
 
 
@@ -35,6 +35,10 @@ class StreamWriter(Protocol):
 
     def write(self, event: Event) -> bytes: ...
 
+    def heartbeat(self) -> bytes:
+        """A sign of life that resets a client's patience; it may also open the stream."""
+        ...
+
 
 class Adapter(Protocol):
     """One wire format, both directions, whole and streamed."""
@@ -57,9 +61,11 @@ class Adapter(Protocol):
     # As a client, towards an endpoint.
     def write_request(self, call: ModelCall) -> dict[str, JSON]: ...
 
-    def read_reply(self, body: JSON) -> Reply: ...
+    def read_reply(self, body: JSON, seed: str = "") -> Reply:
+        """The reply in a body. Ids that it lacks are minted from the seed, one seed per reply."""
+        ...
 
-    def read_stream(self) -> StreamReader: ...
+    def read_stream(self, seed: str = "") -> StreamReader: ...
 
     def read_error(self, body: JSON) -> ErrorBody | None:
         """The error in a body, or None. Never raises."""
@@ -68,11 +74,15 @@ class Adapter(Protocol):
     # As a server, towards a client.
     def read_request(self, body: JSON) -> ModelCall: ...
 
-    def write_reply(self, reply: Reply) -> dict[str, JSON]: ...
+    def write_reply(self, reply: Reply, head: ReplyHead = NO_HEAD) -> dict[str, JSON]: ...
 
-    def write_stream(self) -> StreamWriter: ...
+    def write_stream(self, head: ReplyHead = NO_HEAD) -> StreamWriter: ...
 
     def write_error(self, status: int, message: str) -> dict[str, JSON]: ...
+
+    def write_failure(self, error: ReplyError) -> dict[str, JSON]:
+        """The body of an error, in the words that make a client of this format act on its kind."""
+        ...
 
     # What this format cannot carry.
     def losses(self, value: ModelCall | Reply) -> list[Loss]: ...
@@ -83,9 +93,11 @@ def bearer_header(key: Secret | None) -> dict[str, str]:
     return {"Authorization": f"Bearer {key.reveal()}"} if key else {}
 
 
-def write_event_stream(adapter: Adapter, events: Iterable[Event]) -> Iterator[bytes]:
+def write_event_stream(
+    adapter: Adapter, events: Iterable[Event], head: ReplyHead = NO_HEAD
+) -> Iterator[bytes]:
     """Write a sequence of events as one format's stream."""
-    writer = adapter.write_stream()
+    writer = adapter.write_stream(head)
     for event in events:
         if data := writer.write(event):
             yield data

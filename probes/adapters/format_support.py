@@ -7,12 +7,16 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import chain
 
-from probes.adapters.json_fields import MINTED
+from probes.adapters.generation import OPTIONS
+from probes.adapters.generation.options import generation_losses, unread_options
+from probes.adapters.json_fields import MINTED, object_or_empty, own_fields, unread_fields
+from probes.adapters.tool_calls import sent_choice, unwritten_calls
 from probes.losses import Loss, LossKind
 from probes.messages import (
     JSON,
     BrokenCall,
     Extra,
+    Image,
     ModelCall,
     Opaque,
     Part,
@@ -22,6 +26,7 @@ from probes.messages import (
     Role,
     Text,
     ToolCall,
+    ToolChoice,
     ToolResult,
     ToolSpec,
     Turn,
@@ -46,12 +51,18 @@ class FormatSupport:
     error_flag: bool = True
     parallel: bool = True
     choices: frozenset[str] = frozenset({"auto", "none", "required", "named"})
+    subsets: frozenset[str] = frozenset()  # the modes in which a choice can name several tools
     strict: bool = True
     order: Order = Order.FREE
     late_system: bool = True
+    # Pictures: by their address, in a result, and in an answer.
+    image_urls: bool = True
+    result_images: bool = True
+    answer_images: bool = False
     # In a history, not in an answer.
     tagged_reasoning: bool = False
     broken_calls: bool = False
+    answers_broken: bool = True  # results of calls that are left out are written
     # Whether losses of a value's own fields are reported before those inside it.
     extra_first: bool = True
 
@@ -61,7 +72,7 @@ class FormatSupport:
             walk = _LossWalk(self, in_reply=True)
             return list(walk.with_extra(walk.parts(value.parts, "$"), value.extra, "$"))
         walk = _LossWalk(self, in_reply=False)
-        return list(walk.with_extra(walk.call(value), value.extra, "$"))
+        return list(walk.with_extra(walk.call(value), _unread_extra(value), "$"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,19 +82,38 @@ class _LossWalk:
 
     def call(self, call: ModelCall) -> Iterator[Loss]:
         support = self.support
+        own = own_fields(call.extra, support.format)
+        yield from generation_losses(OPTIONS[support.format], call.generation, own)
         if call.tools and call.parallel is not None and not support.parallel:
             yield Loss(LossKind.PARALLEL, "$.parallel", "There is no switch for parallel calls.")
-        if call.tool_choice is not None and call.tool_choice.mode not in support.choices:
-            message = f"The tool choice {call.tool_choice.mode!r} cannot be expressed."
+        if call.tool_choice is not None and (message := self.lost_choice(call, call.tool_choice)):
             yield Loss(LossKind.TOOL_CHOICE, "$.tool_choice", message)
+        for index, tool in enumerate(call.vendor_tools):
+            if tool.format != support.format:
+                message = f"The tool {tool.name!r} is known to the {tool.format!r} format only."
+                yield Loss(LossKind.VENDOR_TOOL, f"$.vendor_tools[{index}]", message)
         for index, spec in enumerate(call.tools):
             path = f"$.tools[{index}]"
             yield from self.with_extra(self.tool(spec, path), spec.extra, path)
+        unwritten = set() if support.answers_broken else unwritten_calls(call.turns)
         has_started = False
         for index, turn in enumerate(call.turns):
             path = f"$.turns[{index}]"
             yield from self.with_extra(self.turn(turn, path, late=has_started), turn.extra, path)
+            for result in turn.results if unwritten else ():
+                if result.call_id in unwritten:
+                    message = "The result of a call that is left out is left out too."
+                    yield Loss(LossKind.BROKEN_CALL, path, message)
             has_started = has_started or turn.role is not Role.SYSTEM
+
+    def lost_choice(self, call: ModelCall, choice: ToolChoice) -> str:
+        if choice.mode not in self.support.choices:
+            return f"The tool choice {choice.mode!r} cannot be expressed."
+        if sent_choice(call, self.support.format) != choice:
+            return "The tool choice names a tool that is not sent."
+        if choice.names and choice.mode not in self.support.subsets:
+            return "The tool choice cannot name some of the tools."
+        return ""
 
     def tool(self, spec: ToolSpec, path: str) -> Iterator[Loss]:
         if spec.strict is not None and not self.support.strict:
@@ -93,9 +123,10 @@ class _LossWalk:
         if turn.role is Role.SYSTEM and late and not self.support.late_system:
             message = "System text inside the conversation moves to its beginning."
             yield Loss(LossKind.BLOCK_ORDER, path, message)
-        yield from self.parts(turn.parts, path)
+        answered = turn.role is Role.ASSISTANT
+        yield from self.parts(turn.parts, path, answered=answered)
 
-    def parts(self, parts: tuple[Part, ...], path: str) -> Iterator[Loss]:
+    def parts(self, parts: tuple[Part, ...], path: str, *, answered: bool = True) -> Iterator[Loss]:
         if self.support.order is Order.ONE_TEXT and _interleaved(parts):
             message = "Text and calls are not kept in their order."
             yield Loss(LossKind.BLOCK_ORDER, path, message)
@@ -103,6 +134,8 @@ class _LossWalk:
         for index, part in enumerate(parts):
             at = f"{path}.parts[{index}]"
             yield from self.part(part, at)
+            if isinstance(part, Image):
+                yield from self.image(part, at, answered=answered)
             late = called and isinstance(part, Text | Reasoning)
             if late and self.support.order is Order.CALLS_LAST:
                 yield Loss(LossKind.BLOCK_ORDER, at, "What follows a call is written before it.")
@@ -110,7 +143,7 @@ class _LossWalk:
 
     def part(self, part: Part, path: str) -> Iterator[Loss]:
         match part:
-            case Text() | ToolCall():
+            case Text() | ToolCall() | Image():
                 yield from self.foreign_fields(part.extra, path)
             case ToolResult():
                 yield from self.with_extra(self.result(part, path), part.extra, path)
@@ -124,6 +157,12 @@ class _LossWalk:
                 yield Loss(LossKind.BROKEN_CALL, path, "A broken call is left out.")
             case _:
                 pass
+
+    def image(self, image: Image, path: str, *, answered: bool) -> Iterator[Loss]:
+        if answered and not self.support.answer_images:
+            yield Loss(LossKind.IMAGE, path, "An answer cannot have pictures.")
+        elif image.url and not self.support.image_urls:
+            yield Loss(LossKind.IMAGE, path, "A picture needs its data, not its address.")
 
     def carries_reasoning(self, reasoning: Reasoning) -> bool:
         tagged = self.support.tagged_reasoning and not self.in_reply
@@ -140,7 +179,15 @@ class _LossWalk:
         if result.is_error and not self.support.error_flag:
             message = "The error flag became a prefix of the text."
             yield Loss(LossKind.ERROR_FLAG, f"{path}.is_error", message)
-        if result.blocks and not self.support.blocks(result):
+        if result.blocks and self.support.blocks(result):
+            return
+        if result.images and not self.support.result_images:
+            message = "The pictures of a result follow in a user turn."
+            yield Loss(LossKind.IMAGE_MOVED, f"{path}.parts", message)
+        for index, image in enumerate(result.parts):
+            if isinstance(image, Image):
+                yield from self.image(image, f"{path}.parts[{index}]", answered=False)
+        if len(result.blocks) > len(result.parts):
             message = "A result of several blocks is flattened to text."
             yield Loss(LossKind.RESULT_BLOCKS, f"{path}.blocks", message)
 
@@ -158,6 +205,22 @@ class _LossWalk:
             kind = LossKind.SIGNATURE if signed else LossKind.EXTRA
             names = ", ".join(present)[:200]
             yield Loss(kind, path, f"Fields of the {format_!r} format are left out: {names}.")
+
+
+def _unread_extra(call: ModelCall) -> Extra:
+    """The fields of each format without those that the generation says in all of them."""
+    return {
+        form: _without_choice(call, unread_options(OPTIONS[form], fields, call.generation))
+        if form in OPTIONS and isinstance(fields, Mapping)
+        else fields
+        for form, fields in call.extra.items()
+    }
+
+
+def _without_choice(call: ModelCall, fields: dict[str, JSON]) -> dict[str, JSON]:
+    """The fields without a tool choice that the call says in all formats."""
+    is_said = call.tool_choice is not None and "type" in object_or_empty(fields.get("tool_choice"))
+    return unread_fields(fields, "tool_choice") if is_said else fields
 
 
 def _fields_with_values(fields: Mapping[str, JSON]) -> list[str]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from probes.errors import WireError
@@ -18,12 +19,19 @@ MAX_COUNT = 2**31 - 1
 MAX_NOTES = 100
 # Marks a call or result that was received without an id, so that none is sent back.
 MINTED = "minted_id"
+MINTED_PREFIX = "minted"
+_MINTED_ID = re.compile(rf"{MINTED_PREFIX}_[0-9a-f]{{24}}")
+# The fields of blocks with files and pictures, which are not text.
+DATA_FIELDS = frozenset(
+    ["source", "image_url", "file", "file_id", "file_data", "input_audio", "inlineData", "fileData"]
+)
 
 
 @dataclass(slots=True)
 class Notes:
-    """The deviations of one body from its format, each recorded once."""
+    """The deviations of one body from its format, each recorded once; `seed` is for minted ids."""
 
+    seed: str = ""
     noted: dict[Deviation, None] = field(default_factory=dict)
 
     def note(self, name: str, path: str) -> None:
@@ -137,3 +145,37 @@ def mint_id(*seeds: str, prefix: str = "call") -> str:
     """A deterministic id for a call or result without one."""
     data = "\n".join(seeds).encode("utf-8", "surrogatepass")
     return f"{prefix}_{hashlib.sha256(data).hexdigest()[:24]}"
+
+
+def mint_call_id(seed: str, *seeds: str) -> str:
+    """An id for a call without one; with a seed of the reply, unique in the conversation.
+
+    Such an id can be told from a vendor's, so that it is not sent to a vendor who sent none.
+    """
+    return mint_id(seed, *seeds, prefix=MINTED_PREFIX) if seed else mint_id(*seeds)
+
+
+def is_minted_id(id: str) -> bool:
+    """Whether an id was minted for a client, and was never the endpoint's."""
+    return _MINTED_ID.fullmatch(id) is not None
+
+
+def result_text(content: JSON) -> str:
+    """The text of a result; a value that is no text is written as JSON."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    return argument_text(content)
+
+
+def blocks_text(blocks: Iterable[JSON], separator: str) -> str:
+    """The text of a result's blocks; those that are no text as JSON, those with data left out."""
+    texts = [_block_text(block) for block in blocks]
+    return separator.join(text for text in texts if text is not None)
+
+
+def _block_text(block: JSON) -> str | None:
+    fields = object_or_empty(block)
+    if isinstance(text := fields.get("text"), str):
+        return text
+    has_data = any(name in fields for name in DATA_FIELDS)
+    return None if has_data else result_text(block)

@@ -23,7 +23,8 @@ class OpenAIStreamReader(ABC):
     NOTHING_SENT: ClassVar[str]
     NOTES_KEEPALIVES: ClassVar[bool] = False
 
-    def __init__(self) -> None:
+    def __init__(self, seed: str = "") -> None:
+        self._seed = seed
         self._sse = SSEDecoder()
         self._assembler = Assembler()
         self._head: dict[str, JSON] = {}
@@ -104,6 +105,7 @@ class OpenAIStreamReader(ABC):
             return
         if reply is None:
             return
+        self._assembler.begin(reply.id, reply.model or "", reply.usage)
         for index, part in enumerate(reply.parts):
             self._assembler.add(index, part)
         notes = (*self._assembler.deviations, *reply.deviations)

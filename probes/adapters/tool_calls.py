@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from probes.adapters.json_fields import Notes, argument_text
@@ -12,11 +12,15 @@ from probes.messages import (
     JSON,
     Breakage,
     BrokenCall,
+    ClientTool,
     Extra,
+    ModelCall,
     Part,
     Role,
     ToolCall,
+    ToolChoice,
     ToolResult,
+    ToolSpec,
     Turn,
 )
 
@@ -43,8 +47,7 @@ def read_call(call: ToolCall, path: str) -> tuple[ToolCall | BrokenCall, tuple[s
         too_large = len(call.raw) > MAX_BYTES
         kind = Breakage.TOO_LARGE if too_large else breakage_of(arguments.error)
         return as_broken(call, arguments.error, kind, path), ()
-    read = ToolCall(call.id, call.name, arguments.value, call.format, call.raw, extra=call.extra)
-    return read, arguments.duplicate_keys
+    return replace(call, input=arguments.value), arguments.duplicate_keys
 
 
 def read_input(value: JSON, path: str, notes: Notes, *, error: str) -> CallInput:
@@ -87,6 +90,67 @@ def repeats_id(parts: Iterable[Part]) -> bool:
     """Whether two calls have the same id."""
     ids = [part.id for part in parts if isinstance(part, ToolCall | BrokenCall)]
     return len(set(ids)) < len(ids)
+
+
+CUSTOM_INPUT = "input"
+
+
+def custom_call(
+    text: str, *, id: str, name: str, client_tool: ClientTool, extra: Extra
+) -> ToolCall:
+    """The call of a tool that takes free text."""
+    call_input: dict[str, JSON] = {CUSTOM_INPUT: text}
+    raw = argument_text(call_input)
+    return ToolCall(
+        id, name, call_input, client_tool.format, raw, extra=extra, client_tool=client_tool
+    )
+
+
+def custom_text(call: ToolCall) -> str:
+    """The free text of a call."""
+    value = call.input.get(CUSTOM_INPUT)
+    return value if isinstance(value, str) else call.raw
+
+
+def custom_schema(text_format: JSON) -> dict[str, JSON]:
+    """The schema of a tool that takes free text; its grammar, if any, becomes a description."""
+    text: dict[str, JSON] = {"type": "string"}
+    match text_format:
+        # Chat Completions has one level more than Responses.
+        case {"syntax": syntax, "definition": str(grammar)} | {
+            "grammar": {"syntax": syntax, "definition": str(grammar)}
+        }:
+            text["description"] = f"Text in this {syntax} grammar:\n{grammar}"
+        case _:
+            pass
+    properties: dict[str, JSON] = {CUSTOM_INPUT: text}
+    return {"type": "object", "properties": properties, "required": [CUSTOM_INPUT]}
+
+
+def is_native(tool: ToolSpec | ToolCall, format: str) -> bool:
+    """Whether a tool or call is written as its client declared it."""
+    return tool.client_tool is not None and tool.client_tool.format == format
+
+
+def insert_vendor_tools(tools: list[JSON], call: ModelCall, format: str) -> list[JSON]:
+    """All tools, those that the format defines at their positions."""
+    for tool in call.vendor_tools:
+        if tool.format == format:
+            tools.insert(tool.position, tool.raw)
+    return tools
+
+
+def sent_choice(call: ModelCall, format: str) -> ToolChoice | None:
+    """The tool choice without tools that are not sent in this format."""
+    choice = call.tool_choice
+    if choice is None or not (choice.name or choice.names):
+        return choice
+    missing = {tool.name for tool in call.vendor_tools if tool.format != format}
+    missing -= {spec.name for spec in call.tools}
+    if choice.name in missing:
+        return None
+    names = tuple(name for name in choice.names if name not in missing)
+    return choice if names == choice.names else replace(choice, names=names)
 
 
 def flagged_text(result: ToolResult) -> str:

@@ -8,6 +8,7 @@ from probes.messages import ReasoningKind
 ANTHROPIC = Dialect(
     "anthropic",
     ReplayRule.SIGNATURE,
+    "anthropic",
     carries=frozenset({ReasoningKind.BLOCK}),
     id_rule="anthropic",
     thinking=ThinkingSwitch(

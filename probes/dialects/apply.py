@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
+from probes.adapters.generation import OPTIONS
+from probes.adapters.generation.options import read_generation
 from probes.dialects.base import EVERY_CHOICE, Dialect, StrictSupport
 from probes.dialects.request_fields import (
     client_enables,
     contains_fields,
     has_field,
     is_enabled,
-    non_function_tools,
     without_fields,
 )
 from probes.dialects.turn_rules import (
@@ -23,7 +24,8 @@ from probes.dialects.turn_rules import (
     separate_results,
 )
 from probes.history.request_changes import Change, ChangeKind
-from probes.messages import JSON, ModelCall, ToolSpec
+from probes.messages import JSON, Generation, ModelCall, Thinking, ThinkingMode, ToolSpec
+from probes.tool_name_map import as_functions
 
 EMPTY_SCHEMA: Mapping[str, JSON] = {"type": "object", "properties": {}}
 EFFORT = "reasoning_effort"
@@ -57,10 +59,13 @@ def is_thinking(call: ModelCall, dialect: Dialect) -> bool:
     thinking = dialect.thinking
     if thinking.off is None:
         return True
-    if thinking.off and contains_fields(call, thinking.off):
+    if thinking.off and contains_fields(call, dialect.format, thinking.off):
         return False
+    if (asked := call.generation.thinking) is not None:
+        return asked.mode is not ThinkingMode.OFF
     # Every value but the one for off enables thinking: a budget, an effort, a level.
-    return thinking.by_default or any(is_enabled(call, key) for key in thinking.on)
+    enabled = any(is_enabled(call, dialect.format, key) for key in thinking.on)
+    return thinking.by_default or enabled
 
 
 @dataclass
@@ -83,10 +88,41 @@ class _CallRewriter:
         # The client's fields would otherwise override the switch.
         extra = {form: without_fields(sent, *fields) for form, sent in self.call.extra.items()}
         options = {**self.call.options, **_merge_fields(self.call.options, fields)}
-        if (options, extra) != (self.call.options, self.call.extra):
-            self.call = replace(self.call, options=options, extra=extra)
+        generation = _switched(self.call.generation, fields, enabled=enabled)
+        switched = replace(self.call, options=options, extra=extra, generation=generation)
+        if switched != self.call:
+            self.call = switched
             message = f"Thinking is switched {'on' if enabled else 'off'}."
             self.change(ChangeKind.OPTION_ADDED, message, "$.options")
+
+    def carry_thinking(self) -> None:
+        """Write what a client of another format asked for with the vendor's own switch."""
+        thinking, dialect = self.call.generation.thinking, self.dialect
+        if thinking is None or self.asks_in_own_words(thinking):
+            return
+        if thinking.mode is not ThinkingMode.ADAPTIVE:
+            enabled = thinking.mode is ThinkingMode.ON
+            switch = dialect.thinking.on if enabled else dialect.thinking.off
+            if switch != {} and not any(key in self.call.options for key in switch or ()):
+                self.switch_thinking(enabled)
+            if switch is None:
+                self.set_thinking(None)
+        thinking = self.call.generation.thinking
+        if thinking is not None and thinking.effort and not dialect.takes_effort:
+            self.set_thinking(replace(thinking, effort="", budget=None))
+            message = f"{dialect.name!r} takes no effort."
+            self.change(ChangeKind.EFFORT_MAPPED, message, "$.generation.thinking.effort")
+
+    def asks_in_own_words(self, thinking: Thinking) -> bool:
+        """Whether the client speaks the vendor's format: then its fields are sent unchanged."""
+        own = self.call.extra.get(self.dialect.format)
+        return (
+            isinstance(own, Mapping)
+            and read_generation(OPTIONS[self.dialect.format], own).thinking == thinking
+        )
+
+    def set_thinking(self, thinking: Thinking | None) -> None:
+        self.call = replace(self.call, generation=replace(self.call.generation, thinking=thinking))
 
     def limit_choice(self) -> None:
         choice = self.call.tool_choice
@@ -142,14 +178,10 @@ class _CallRewriter:
         return spec
 
     def drop_other_tools(self) -> None:
-        extra = dict(self.call.extra)
-        for form, fields in self.call.extra.items():
-            if names := non_function_tools(fields):
-                extra[form] = without_fields(fields, *names)
-                message = f"{self.dialect.name!r} takes functions only; other tools are left out."
-                self.change(ChangeKind.TOOL_DROPPED, message, f"$.extra.{form}.{names[0]}")
-        if extra != self.call.extra:
-            self.call = replace(self.call, extra=extra)
+        for index, tool in enumerate(self.call.vendor_tools):
+            message = f"{self.dialect.name!r} takes functions only; {tool.name!r} is left out."
+            self.change(ChangeKind.TOOL_DROPPED, message, f"$.vendor_tools[{index}]")
+        self.call = as_functions(replace(self.call, vendor_tools=()))
 
     def map_effort(self) -> None:
         options = self.rewrite_effort(self.call.options, "$.options")
@@ -162,6 +194,17 @@ class _CallRewriter:
         }
         if (options, extra) != (self.call.options, self.call.extra):
             self.call = replace(self.call, options=options, extra=extra)
+        self.map_generation_effort()
+
+    def map_generation_effort(self) -> None:
+        thinking = self.call.generation.thinking
+        if thinking is None or thinking.effort not in self.dialect.efforts:
+            return
+        mapped = self.dialect.efforts[thinking.effort] or ""
+        if not self.asks_in_own_words(thinking):
+            message = f"The effort {thinking.effort!r} is {mapped or 'left out'!r} here."
+            self.change(ChangeKind.EFFORT_MAPPED, message, "$.generation.thinking.effort")
+        self.set_thinking(replace(thinking, effort=mapped))
 
     def rewrite_effort(self, sent: Mapping[str, JSON], path: str) -> Mapping[str, JSON]:
         effort = sent.get(EFFORT)
@@ -177,7 +220,7 @@ class _CallRewriter:
 
     def name_limit(self) -> None:
         name, limit = self.dialect.limit_field, self.call.max_tokens
-        if name and limit is not None and not has_field(self.call, name):
+        if name and limit is not None and not has_field(self.call, self.dialect.format, name):
             self.call = replace(self.call, options={**self.call.options, name: limit})
             message = f"The token limit is called {name!r} here."
             self.change(ChangeKind.OPTION_ADDED, message, f"$.options.{name}")
@@ -188,7 +231,7 @@ class _CallRewriter:
             if isinstance(sent, Mapping) and isinstance(value, Mapping):
                 added: JSON = {**value, **sent}
             else:
-                added = sent if has_field(self.call, key) else value
+                added = sent if has_field(self.call, self.dialect.format, key) else value
             if added != sent:
                 self.call = replace(self.call, options={**self.call.options, key: added})
                 why = "" if key in self.dialect.extras else " for tools"
@@ -216,6 +259,7 @@ class _CallRewriter:
 
 
 _STEPS: tuple[Callable[[_CallRewriter], None], ...] = (
+    _CallRewriter.carry_thinking,
     _CallRewriter.map_effort,
     _CallRewriter.limit_choice,
     _CallRewriter.limit_parallel,
@@ -226,8 +270,19 @@ _STEPS: tuple[Callable[[_CallRewriter], None], ...] = (
 )
 
 
+def _switched(generation: Generation, fields: Mapping[str, JSON], *, enabled: bool) -> Generation:
+    """The generation beside a switch that says the same in the vendor's own fields."""
+    thinking = generation.thinking
+    if thinking is None:
+        return generation
+    if enabled:
+        return replace(generation, thinking=replace(thinking, mode=ThinkingMode.ON))
+    off = None if fields else Thinking(ThinkingMode.OFF)
+    return replace(generation, thinking=off)
+
+
 def _offers_tools(call: ModelCall) -> bool:
-    return bool(call.tools) or any(map(non_function_tools, call.extra.values()))
+    return bool(call.tools or call.vendor_tools)
 
 
 def _merge_fields(sent: Mapping[str, JSON], fields: Mapping[str, JSON]) -> dict[str, JSON]:

@@ -54,6 +54,14 @@ class ThinkingSwitch:
     by_default: bool = False
 
 
+# The kinds of reasoning that a format can write in a history.
+FORMAT_KINDS: Mapping[str, frozenset[ReasoningKind]] = {
+    "openai": frozenset({ReasoningKind.FIELD, ReasoningKind.DETAILS, ReasoningKind.TAGS}),
+    "openai_responses": frozenset({ReasoningKind.ITEM, ReasoningKind.TAGS}),
+    "anthropic": frozenset({ReasoningKind.BLOCK}),
+    "gemini": frozenset({ReasoningKind.THOUGHT}),
+    "ollama": frozenset({ReasoningKind.FIELD, ReasoningKind.TAGS}),
+}
 EVERY_CHOICE = frozenset({"auto", "none", "required", "named"})
 UNFORCED = frozenset({"auto", "none"})
 DEVELOPER_AS_SYSTEM: Mapping[str, str] = {"developer": "system"}
@@ -65,6 +73,7 @@ class Dialect:
 
     name: str
     replay: ReplayRule
+    format: str = "openai"
     # Reasoning: the kinds that this vendor accepts back, and the name of a text field.
     carries: frozenset[ReasoningKind] = frozenset({ReasoningKind.FIELD, ReasoningKind.TAGS})
     reasoning_field: str | None = None  # None: the name it was received with
@@ -85,6 +94,7 @@ class Dialect:
     roles: Mapping[str, str] = field(default_factory=lambda: dict(DEVELOPER_AS_SYSTEM))
     limit_field: str = ""  # the name of the token limit, if not the format's
     efforts: Mapping[str, str | None] = field(default_factory=dict)  # None: omitted
+    takes_effort: bool = True  # a client of another format can choose the effort
     bridge_after_tool: bool = False  # only an assistant turn may follow a result
     results_in_call_order: bool = False
     blank_text: bool = True  # blank text is accepted
@@ -95,6 +105,11 @@ class Dialect:
     # The answer.
     errors: tuple[ErrorPattern, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def carried_kinds(self) -> frozenset[ReasoningKind]:
+        """The kinds of reasoning that the vendor accepts back and its format can write."""
+        return self.carries & FORMAT_KINDS[self.format]
 
     @property
     def forced_choice_with_thinking(self) -> bool:
@@ -115,7 +130,7 @@ def override_dialect(dialect: Dialect, measured: Mapping[str, Any]) -> Dialect:
     Keys are fields of a dialect or of a capability profile; others are ignored. An unknown value
     ("unknown", None) changes nothing.
     """
-    known = {item.name for item in fields(Dialect)} - {"name", "errors", "notes"}
+    known = {item.name for item in fields(Dialect)} - {"name", "format", "errors", "notes"}
     changes: dict[str, Any] = {}
     for key, value in measured.items():
         if key in _CAPABILITIES:
@@ -141,9 +156,12 @@ def _replay(value: Any) -> dict[str, Any]:
     }
     if value not in rules:
         return {}
-    # A measured rule applies with or without tools, and to whatever reasoning the endpoint shows.
-    carries = {} if value == "rejected" else {"carries": frozenset(ReasoningKind)}
-    return {"replay": rules[value], "replay_needs_tools": False, **carries}
+    measured = {"replay": rules[value], "replay_needs_tools": False}
+    if value == "rejected":
+        return measured
+    # A measured rule applies with or without tools, and to whatever reasoning the endpoint shows,
+    # also if a client of another format returns it in its own form.
+    return {**measured, "carries": frozenset(ReasoningKind), "block_to_field": True}
 
 
 def _choices(value: Any) -> dict[str, Any]:

@@ -48,6 +48,7 @@ DEEPSEEK_V32 = replace(
 DEEPSEEK_ANTHROPIC = replace(
     DEEPSEEK,
     name="deepseek_anthropic",
+    format="anthropic",
     carries=frozenset({ReasoningKind.BLOCK}),
     reasoning_field=None,
     block_to_field=False,

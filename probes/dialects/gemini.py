@@ -6,6 +6,7 @@ from probes.messages import ReasoningKind
 GEMINI = Dialect(
     "gemini",
     ReplayRule.SIGNATURE,
+    "gemini",
     carries=frozenset({ReasoningKind.THOUGHT}),
     sentinel="skip_thought_signature_validator",
     parallel_switch=False,

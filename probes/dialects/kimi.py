@@ -17,6 +17,7 @@ KIMI = Dialect(
         by_default=True,
     ),
     choices_thinking=UNFORCED,
+    takes_effort=False,
     notes=(
         "reasoning_content on every message with calls; ids are functions.NAME:IDX "
         "(PROTOCOLS §9.1).",
@@ -28,5 +29,6 @@ KIMI_K3 = replace(
     name="kimi_k3",
     thinking=ThinkingSwitch(off=None, by_default=True),
     choices_thinking=UNFORCED | {"required"},
+    takes_effort=True,
     notes=("Thinks always and keeps the reasoning of all turns (PROTOCOLS §9.1, §20).",),
 )

@@ -13,6 +13,7 @@ MINIMAX = Dialect(
     reasoning_field="reasoning_content",
     block_to_field=True,
     thinking=ThinkingSwitch(off=None, by_default=True),
+    takes_effort=False,
     extras={"reasoning_split": True},
     errors=(ErrorPattern(ErrorClass.NO_TOOLS, (("not yet implemented",),)),),
     notes=(
@@ -25,6 +26,7 @@ MINIMAX = Dialect(
 MINIMAX_ANTHROPIC = replace(
     MINIMAX,
     name="minimax_anthropic",
+    format="anthropic",
     carries=frozenset({ReasoningKind.BLOCK}),
     reasoning_field=None,
     block_to_field=False,

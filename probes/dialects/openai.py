@@ -13,6 +13,8 @@ OPENAI = Dialect(
     parallel_switch=True,
     strict=StrictSupport.TOOL,
     functions_only=False,
+    # Refused beside tools by the models that reason, and by all others (PROTOCOLS §3.5).
+    takes_effort=False,
     roles={},
     notes=("Reasoning is neither shown nor taken back on Chat Completions (PROTOCOLS §3.5).",),
 )
@@ -30,6 +32,8 @@ OPENAI_REASONING = replace(
 OPENAI_RESPONSES = replace(
     OPENAI,
     name="openai_responses",
+    format="openai_responses",
+    takes_effort=True,
     replay=ReplayRule.ITEM_PAIR,
     carries=frozenset({ReasoningKind.ITEM}),
     id_rule="openai_responses",

@@ -13,6 +13,7 @@ QWEN = Dialect(
         on={"enable_thinking": True}, off={"enable_thinking": False}, by_default=True
     ),
     choices_thinking=UNFORCED,
+    takes_effort=False,
     notes=("DashScope enforces no replay and refuses a forced choice in thinking (PROTOCOLS §8).",),
 )
 

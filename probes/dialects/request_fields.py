@@ -6,35 +6,25 @@ from collections.abc import Mapping
 
 from probes.messages import JSON, ModelCall
 
-# Where the adapters keep tools other than functions.
-_OTHER_TOOLS = ("$tools", "tools")
+
+def has_field(call: ModelCall, format: str, key: str) -> bool:
+    """Whether the operator, or a client of the same format, set a field of the request."""
+    return any(key in sent for sent in _requested(call, format))
 
 
-def has_field(call: ModelCall, key: str) -> bool:
-    """Whether the operator or the client set a field of the request."""
-    return any(key in sent for sent in _requested(call))
-
-
-def is_enabled(call: ModelCall, key: str) -> bool:
+def is_enabled(call: ModelCall, format: str, key: str) -> bool:
     """Whether a field of the request has a truthy value."""
-    return any(sent.get(key) for sent in _requested(call))
+    return any(sent.get(key) for sent in _requested(call, format))
 
 
-def contains_fields(call: ModelCall, fields: Mapping[str, JSON]) -> bool:
+def contains_fields(call: ModelCall, format: str, fields: Mapping[str, JSON]) -> bool:
     """Whether the request has all of these fields, nested values included."""
-    return any(_contains(sent, fields) for sent in _requested(call))
+    return any(_contains(sent, fields) for sent in _requested(call, format))
 
 
 def client_enables(call: ModelCall, key: str) -> bool:
     """The same for the client's fields, which its adapter keeps under the format's name."""
     return any(isinstance(sent, Mapping) and sent.get(key) for sent in call.extra.values())
-
-
-def non_function_tools(fields: JSON) -> list[str]:
-    """The names of one format's fields that hold tools other than functions."""
-    if not isinstance(fields, Mapping):
-        return []
-    return [name for name in _OTHER_TOOLS if fields.get(name)]
 
 
 def without_fields(sent: JSON, *names: str) -> JSON:
@@ -44,9 +34,10 @@ def without_fields(sent: JSON, *names: str) -> JSON:
     return {key: value for key, value in sent.items() if key not in names}
 
 
-def _requested(call: ModelCall) -> list[Mapping[str, JSON]]:
-    client_fields = [fields for fields in call.extra.values() if isinstance(fields, Mapping)]
-    return [call.options, *client_fields]
+def _requested(call: ModelCall, format: str) -> list[Mapping[str, JSON]]:
+    # Fields of another format are not sent, whatever they are called.
+    fields = call.extra.get(format)
+    return [call.options, fields] if isinstance(fields, Mapping) else [call.options]
 
 
 def _contains(sent: Mapping[str, JSON], fields: Mapping[str, JSON]) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 
 from probes.dialects.apply import apply_dialect, is_thinking
 from probes.dialects.base import Dialect
-from probes.dialects.request_fields import has_field
 from probes.errors import HistoryError, WireError
 from probes.findings import Finding
 from probes.history.call_closure import check_closure, repair_closure
@@ -197,7 +196,8 @@ def _choose_thinking(
     switch = options.dialect.thinking
     if not missing or options.thinking is False or not is_thinking(question, options.dialect):
         return options.thinking
-    is_free = options.thinking is None and not any(has_field(question, key) for key in switch.on)
+    # A client's wish does not bind: refused, it would not think either.
+    is_free = options.thinking is None and not any(key in question.options for key in switch.on)
     if switch.off and is_free:
         message = "Reasoning that the endpoint would demand was never received; it must not think."
         changes.append(Change(ChangeKind.THINKING_OFF, message, missing[0]))

@@ -150,13 +150,13 @@ class _TurnReplay:
 
     def reasoning(self, part: Reasoning, at: str, *, foreign: bool, whole: bool) -> Iterator[Part]:
         dialect = self.receiver.dialect
-        carried = part.kind in dialect.carries
+        carried = part.kind in dialect.carried_kinds
         if part.kind is ReasoningKind.FIELD and carried:
             yield self.rename_field(part, at)
         elif carried and not foreign and self.may_return(part, whole=whole):
             yield part
-        elif _has_text(part) and dialect.block_to_field:
-            yield self.as_field(part, at)
+        elif self.takes_field and (text := _replayable_text(part, foreign=foreign)) is not None:
+            yield self.as_field(part, text, at)
         elif is_signed(part):
             self.record_loss(
                 LossKind.SIGNATURE, at, "Only its issuer understands this signed block."
@@ -164,6 +164,11 @@ class _TurnReplay:
         else:
             message = f"Reasoning of the kind {str(part.kind)!r} has no place at {dialect.name!r}."
             self.record_loss(LossKind.REASONING, at, message)
+
+    @property
+    def takes_field(self) -> bool:
+        dialect = self.receiver.dialect
+        return dialect.block_to_field and ReasoningKind.FIELD in dialect.carried_kinds
 
     def may_return(self, part: Reasoning, *, whole: bool) -> bool:
         # A broken stream leaves a block without a signature, which would be refused; and a message
@@ -179,15 +184,15 @@ class _TurnReplay:
         self.changes.append(Change(ChangeKind.REASONING_RENAMED, message, at))
         return replace(part, raw=name)
 
-    def as_field(self, part: Reasoning, at: str) -> Reasoning:
+    def as_field(self, part: Reasoning, text: str, at: str) -> Reasoning:
         name = self.receiver.dialect.reasoning_field or "reasoning_content"
         if is_signed(part):
             self.record_loss(
                 LossKind.SIGNATURE, at, f"{name!r} carries the text without its signature."
             )
-        message = f"The text of a thinking block goes back as {name!r}."
+        message = f"The text of the reasoning goes back as {name!r}."
         self.changes.append(Change(ChangeKind.REASONING_CONVERTED, message, at))
-        return Reasoning(part.text, ReasoningKind.FIELD, name)
+        return Reasoning(text, ReasoningKind.FIELD, name)
 
     def strip_foreign(self, part: Part, at: str) -> Part:
         """The part of a foreign turn without signatures and other fields of its issuer."""
@@ -235,7 +240,16 @@ def _is_native(call: ToolCall) -> bool:
     return call.format == FORMAT and IN_HISTORY not in call.repairs
 
 
-def _has_text(part: Reasoning) -> bool:
-    """Whether a block has readable text; a redacted one has none."""
-    raw = part.raw
-    return part.kind is ReasoningKind.BLOCK and isinstance(raw, Mapping) and "thinking" in raw
+def _replayable_text(part: Reasoning, *, foreign: bool) -> str | None:
+    """The reasoning itself; None if it was redacted, or only a summary of it was shown."""
+    match part:
+        case Reasoning(kind=ReasoningKind.BLOCK, raw={"thinking": _}):
+            return part.text
+        case Reasoning(kind=ReasoningKind.ITEM, raw={"content": [_, *_] as entries}):
+            texts = [entry.get("text") for entry in entries if isinstance(entry, Mapping)]
+            return "".join(text for text in texts if isinstance(text, str))
+        case Reasoning(kind=ReasoningKind.THOUGHT) if part.text and not foreign:
+            # Gemini itself shows summaries; this is what the receiver said to a client of Gemini's.
+            return part.text
+        case _:
+            return None

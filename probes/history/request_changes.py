@@ -22,6 +22,9 @@ class ChangeKind(StrEnum):
     # The history, so that it fits.
     TURNS_TRIMMED = "turns_trimmed"
     OVER_BUDGET = "over_budget"
+    # System text, where it works.
+    SYSTEM_MOVED = "system_moved"
+    SYSTEM_MERGED = "system_merged"
     # Reasoning, under the replay rule.
     REASONING_RENAMED = "reasoning_renamed"
     REASONING_CONVERTED = "reasoning_converted"

@@ -10,7 +10,15 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
 from probes.call_arguments import call_argument_text
-from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
+from probes.events import (
+    Event,
+    PartDelta,
+    PartEnded,
+    PartKind,
+    PartStarted,
+    ReplyEnded,
+    ReplyStarted,
+)
 from probes.messages import (
     JSON,
     BrokenCall,
@@ -21,6 +29,7 @@ from probes.messages import (
     Reply,
     Text,
     ToolCall,
+    Usage,
 )
 
 MAX_PARTS = 1024
@@ -48,7 +57,14 @@ class Assembler:
         self._index: dict[Hashable, int] = {}
         self._events: list[Event] = []
         self._deviations: dict[Deviation, None] = {}
+        self.begun = False
         self.ended = False
+
+    def begin(self, id: str = "", model: str = "", usage: Usage | None = None) -> None:
+        """Start the reply; only the first call counts."""
+        if not self.begun:
+            self.begun = True
+            self._events.append(ReplyStarted(id, model, usage or Usage()))
 
     def start(self, key: Hashable, kind: PartKind, *, id: str = "", name: str = "") -> bool:
         """Begin a part; False if it exists already or the reply has too many parts."""
@@ -57,6 +73,7 @@ class Assembler:
         if len(self._slots) >= self._max_parts:
             self.note("too_many_parts", "$")
             return False
+        self.begin()
         self._index[key] = len(self._slots)
         self._slots.append(_Slot(kind))
         self._events.append(PartStarted(self._index[key], kind, id, name))
@@ -131,6 +148,7 @@ class Assembler:
     def end(self, reply: Reply) -> None:
         """End the reply; later calls are ignored."""
         if not self.ended:
+            self.begin(reply.id, reply.model or "")
             self.ended = True
             self._events.append(ReplyEnded(reply))
 
@@ -149,6 +167,7 @@ class Assembler:
 def reply_events(reply: Reply) -> list[Event]:
     """The events of a whole reply, as its stream would have produced them."""
     assembler = Assembler(max_parts=max(MAX_PARTS, len(reply.parts)))
+    assembler.begin(reply.id, reply.model or "")
     for index, part in enumerate(reply.parts):
         assembler.add(index, part)
     assembler.end(reply)

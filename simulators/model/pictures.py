@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from probes.messages import JSON, Opaque, Part, Role, ToolResult, Turn
+from probes.messages import JSON, Image, Opaque, Part, Role, ToolResult, Turn
 
 # The beginning of every PNG in base64.
 PNG = "iVBORw0KGgo"
@@ -27,14 +27,17 @@ _COLOURS = {
 
 def describe_pictures(result: ToolResult) -> str:
     """The colours of each picture, from left to right; empty if the result has no picture."""
-    return _describe_all([result.blocks, result.extra])
+    images: list[JSON] = [image.data for image in result.images]
+    return _describe_all([result.blocks, result.extra, images])
 
 
 def describe_user_pictures(turns: Iterable[Turn]) -> str:
     """The colours of the pictures that user messages carry beside their text."""
     shown = [turn for turn in turns if turn.role is Role.USER]
-    parts = [part.raw for turn in shown for part in turn.parts if isinstance(part, Opaque)]
-    return _describe_all([parts, [turn.extra for turn in shown]])
+    parts = [part for turn in shown for part in turn.parts]
+    opaque = [part.raw for part in parts if isinstance(part, Opaque)]
+    images: list[JSON] = [part.data for part in parts if isinstance(part, Image)]
+    return _describe_all([opaque, images, [turn.extra for turn in shown]])
 
 
 def without_result_pictures(turn: Turn) -> Turn:
@@ -46,14 +49,14 @@ def without_pictures(turn: Turn) -> Turn:
     """The turn without pictures in results or beside its text."""
     if turn.role is not Role.USER:
         return without_result_pictures(turn)
-    parts = tuple(part for part in turn.parts if not isinstance(part, Opaque))
+    parts = tuple(part for part in turn.parts if not isinstance(part, Opaque | Image))
     return replace(turn, parts=parts, extra={})
 
 
 def _without_pictures(part: Part) -> Part:
     if not isinstance(part, ToolResult) or not describe_pictures(part):
         return part
-    return replace(part, blocks=(), extra={})
+    return replace(part, blocks=(), parts=(), extra={})
 
 
 def _describe_all(value: JSON) -> str:

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from probes.adapters.anthropic.stream_writer import AnthropicStreamWriter
-from probes.adapters.base import StreamWriter
-from probes.adapters.gemini.stream import GeminiStreamWriter
-from probes.adapters.ollama.stream import OllamaStreamWriter
-from probes.adapters.openai_chat.stream_writer import OpenAIStreamWriter
-from probes.adapters.openai_responses.stream_writer import ResponsesStreamWriter
-from probes.events import Event, PartDelta
+from probes.adapters import FORMATS
+from probes.events import Event, PartDelta, ReplyHead
 from probes.messages import Reply
 from probes.streams.assembler import reply_events
 
 PIECE_LENGTH = 12
 MEDIA_TYPES = {"ollama": "application/x-ndjson"}
-
-# The answer's id and model are known from the first byte on.
-WRITERS: Mapping[str, Callable[[Reply], StreamWriter]] = {
-    "openai": lambda reply: OpenAIStreamWriter(reply.id, reply.model or "", int(time.time())),
-    "openai_responses": lambda reply: ResponsesStreamWriter(reply.id, reply.model or ""),
-    "anthropic": lambda reply: AnthropicStreamWriter(reply.id, reply.model or ""),
-    "gemini": lambda reply: GeminiStreamWriter(),
-    "ollama": lambda reply: OllamaStreamWriter(reply.model or ""),
-}
 
 
 def split_reply_events(reply: Reply) -> list[Event]:
@@ -35,7 +21,9 @@ def split_reply_events(reply: Reply) -> list[Event]:
 
 def write_chunks(wire_format: str, reply: Reply, events: Iterable[Event]) -> list[bytes]:
     """The bytes of a stream, one chunk per send."""
-    writer = WRITERS[wire_format](reply)
+    # The answer's id and model are known from the first byte on.
+    head = ReplyHead(reply.id, reply.model or "", int(time.time()))
+    writer = FORMATS[wire_format].write_stream(head)
     return [data for event in events if (data := writer.write(event))]
 
 

@@ -177,7 +177,7 @@ class Reading(OpenAIChatAdapter):
     """Reads no stop reason; only for whole answers, streams are read elsewhere."""
 
     @override
-    def read_reply(self, body: JSON) -> Reply:
+    def read_reply(self, body: JSON, seed: str = "") -> Reply:
         assert isinstance(body, dict)
         return super().read_reply({**body, "model": "another"})
 

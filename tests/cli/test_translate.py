@@ -61,6 +61,28 @@ def test_what_is_lost_is_said() -> None:
     assert "loss: error_flag at " in completed.stderr
 
 
+def test_options_tools_and_pictures_cross_or_are_named() -> None:
+    """What the target has words for is in its body; the rest is on standard error."""
+    picture = {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}}
+    request = {
+        "model": "m",
+        "messages": [{"role": "user", "content": [picture]}],
+        "tools": [{"type": "function", "function": {"name": "do.it", "parameters": {}}}],
+        "stop": ["END"],
+        "seed": 7,
+        "user": "u",
+    }
+
+    completed = translate(json.dumps(request), "openai", "gemini")
+
+    body = json.loads(completed.stdout)
+    assert body["generationConfig"] == {"stopSequences": ["END"], "seed": 7}
+    (declared,) = body["tools"][0]["functionDeclarations"]
+    assert f"renamed: the tool 'do.it' is sent as {declared['name']!r}" in completed.stderr
+    assert "loss: image at $.turns[0].parts[0]: " in completed.stderr
+    assert "loss: user at $.generation.user: " in completed.stderr
+
+
 def test_a_body_that_is_not_of_the_format_is_refused() -> None:
     """Wrong input is wrong usage: exit 2, with the place that breaks the format."""
     broken = translate("{", "openai", "anthropic")

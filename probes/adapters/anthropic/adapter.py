@@ -1,7 +1,13 @@
 from __future__ import annotations
 
 from probes.adapters.anthropic.blocks import FORMAT, carries_blocks, carries_reasoning
-from probes.adapters.anthropic.reply import read_error, read_reply, write_error, write_reply
+from probes.adapters.anthropic.reply import (
+    read_error,
+    read_reply,
+    write_error,
+    write_failure,
+    write_reply,
+)
 from probes.adapters.anthropic.request import read_request, write_request
 from probes.adapters.anthropic.stream import AnthropicStreamReader
 from probes.adapters.anthropic.stream_writer import AnthropicStreamWriter
@@ -9,7 +15,7 @@ from probes.adapters.format_support import FormatSupport
 from probes.secret import Secret
 
 VERSION = "2023-06-01"
-SUPPORT = FormatSupport(FORMAT, carries_reasoning, carries_blocks)
+SUPPORT = FormatSupport(FORMAT, carries_reasoning, carries_blocks, answers_broken=False)
 
 
 class AnthropicAdapter:
@@ -27,6 +33,7 @@ class AnthropicAdapter:
     write_stream = AnthropicStreamWriter
     read_error = staticmethod(read_error)
     write_error = staticmethod(write_error)
+    write_failure = staticmethod(write_failure)
     losses = staticmethod(SUPPORT.losses)
 
     def headers(self, key: Secret | None) -> dict[str, str]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from probes.adapters.images import typed_parts
 from probes.adapters.json_fields import (
     Notes,
+    blocks_text,
     keep_extra,
-    mint_id,
+    mint_call_id,
     object_or_empty,
     own_fields,
     require_list,
     require_object,
     require_text,
+    result_text,
     text_or_empty,
     unread_fields,
 )
@@ -21,6 +24,7 @@ from probes.errors import WireError
 from probes.messages import (
     JSON,
     BrokenCall,
+    Image,
     Opaque,
     Part,
     Reasoning,
@@ -55,6 +59,8 @@ def read_block(block: JSON, path: str, notes: Notes) -> Part:
                 require_text(entry, "text", path),
                 keep_extra(FORMAT, unread_fields(entry, "type", "text")),
             )
+        case "image":
+            return _read_image(entry)
         case "thinking" | "redacted_thinking":
             thinking = text_or_empty(entry.get("thinking"))
             return Reasoning(thinking, ReasoningKind.BLOCK, entry)
@@ -79,8 +85,8 @@ def write_block(part: Part) -> dict[str, JSON] | None:
         case ToolCall():
             head: dict[str, JSON] = {"type": "tool_use", "id": part.id, "name": part.name}
             return head | {"input": dict(part.input)} | own_fields(part.extra, FORMAT)
-        case ToolResult():
-            return _write_result(part)
+        case ToolResult() | Image():
+            return _write_image(part) if isinstance(part, Image) else _write_result(part)
         case Opaque(format="anthropic", raw=Mapping() as raw):
             return dict(raw)
         case _:
@@ -97,6 +103,24 @@ def carries_reasoning(reasoning: Reasoning) -> bool:
     return reasoning.kind is ReasoningKind.BLOCK and isinstance(reasoning.raw, Mapping)
 
 
+def _read_image(entry: Mapping[str, JSON]) -> Image | Opaque:
+    extra = keep_extra(FORMAT, unread_fields(entry, "type", "source"))
+    match entry.get("source"):
+        case {"type": "base64", "media_type": str(kind), "data": str(data), **more} if not more:
+            return Image(kind, data, extra=extra)
+        case {"type": "url", "url": str(url), **more} if not more:
+            return Image(url=url, extra=extra)
+        case _:
+            return Opaque(FORMAT, entry)
+
+
+def _write_image(image: Image) -> dict[str, JSON]:
+    source: JSON = {"type": "base64", "media_type": image.media_type, "data": image.data}
+    if image.url:
+        source = {"type": "url", "url": image.url}
+    return {"type": "image", "source": source} | own_fields(image.extra, FORMAT)
+
+
 def _read_call(entry: Mapping[str, JSON], path: str, notes: Notes) -> ToolCall | BrokenCall:
     name = require_text(entry, "name", path)
     at = f"{path}.input"
@@ -106,7 +130,7 @@ def _read_call(entry: Mapping[str, JSON], path: str, notes: Notes) -> ToolCall |
     id_ = text_or_empty(entry.get("id"))
     if not id_:
         notes.note("missing_id", f"{path}.id")
-        id_ = mint_id(path, name, call_input.raw)
+        id_ = mint_call_id(notes.seed, path, name, call_input.raw)
     if call_input.value is None:
         kind = breakage_of(call_input.error)
         return BrokenCall(call_input.raw, call_input.error, kind, name, id_, at, FORMAT)
@@ -117,36 +141,45 @@ def _read_call(entry: Mapping[str, JSON], path: str, notes: Notes) -> ToolCall |
 def _read_result(entry: Mapping[str, JSON], path: str) -> ToolResult:
     content = entry.get("content")
     blocks: tuple[JSON, ...] = ()
+    parts: tuple[Text | Image, ...] = ()
     match content:
-        case None:
-            content = ""
-        case str():
-            pass
         case [{"type": "text", "text": str(only), **more}] if not more:
             content = only
-        case _:
+        case list() | tuple():
             blocks = tuple(require_list(content, f"{path}.content", limit=MAX_BLOCKS))
-            content = "\n".join(_texts(blocks))
+            content = blocks_text(blocks, "\n")
+            parts = typed_parts(list(_read_parts(blocks)))
+        case _:
+            pass
     return ToolResult(
         require_text(entry, "tool_use_id", path),
-        content,
+        result_text(content),
         entry.get("is_error") is True,
         blocks=blocks,
         extra=keep_extra(
             FORMAT, unread_fields(entry, "type", "tool_use_id", "content", "is_error")
         ),
+        parts=parts,
     )
 
 
-def _texts(blocks: tuple[JSON, ...]) -> list[str]:
-    texts = [item.get("text") for item in blocks if isinstance(item, Mapping)]
-    return [item for item in texts if isinstance(item, str)]
+def _read_parts(blocks: tuple[JSON, ...]) -> Iterator[Part]:
+    for block in blocks:
+        match block:
+            case {"type": "text", "text": str(text)}:
+                yield Text(text)
+            case {"type": "image"}:
+                yield _read_image(object_or_empty(block))
+            case _:
+                pass
 
 
 def _write_result(result: ToolResult) -> dict[str, JSON]:
     content: JSON = result.content
     if result.blocks and carries_blocks(result):
         content = list(result.blocks)
+    elif result.parts:
+        content = [write_block(part) for part in result.parts]
     block: dict[str, JSON] = {
         "type": "tool_result",
         "tool_use_id": result.call_id,

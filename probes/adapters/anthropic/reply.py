@@ -20,13 +20,18 @@ from probes.adapters.json_fields import (
     text_or_none,
     unread_fields,
 )
+from probes.adapters.reply_errors import error_text, read_reply_error
 from probes.adapters.tool_calls import as_cut_off, has_calls, repeats_id
+from probes.events import NO_HEAD, ReplyHead
 from probes.messages import (
     JSON,
     BrokenCall,
+    ErrorKind,
+    Image,
     Part,
     Reasoning,
     Reply,
+    ReplyError,
     Stop,
     ToolCall,
     Usage,
@@ -61,15 +66,27 @@ ERROR_TYPES = {
     504: "timeout_error",
     529: "overloaded_error",
 }
+ERROR_WORDS = {
+    ErrorKind.OVERLOADED: "overloaded_error",
+    ErrorKind.RATE_LIMIT: "rate_limit_error",
+    ErrorKind.TIMEOUT: "timeout_error",
+    ErrorKind.SERVER: "api_error",
+    ErrorKind.CONTEXT_OVERFLOW: "invalid_request_error",
+    ErrorKind.INVALID_REQUEST: "invalid_request_error",
+    ErrorKind.AUTHENTICATION: "authentication_error",
+    ErrorKind.PERMISSION: "permission_error",
+    ErrorKind.QUOTA: "billing_error",
+    ErrorKind.NOT_FOUND: "not_found_error",
+}
 KNOWN = ("id", "type", "role", "model", "content", "stop_reason", "stop_sequence", "usage")
 CACHE_READS, CACHE_WRITES = "cache_read_input_tokens", "cache_creation_input_tokens"
 COUNTS = ("input_tokens", "output_tokens", CACHE_READS)
 
 
-def read_reply(body: JSON) -> Reply:
+def read_reply(body: JSON, seed: str = "") -> Reply:
     """The reply in a body; raises WireError with the invalid path."""
     root = require_object(body, "$")
-    notes = Notes()
+    notes = Notes(seed)
     blocks = require_list(root.get("content"), "$.content", limit=MAX_BLOCKS)
     parts = [read_block(block, f"$.content[{i}]", notes) for i, block in enumerate(blocks)]
     stop = read_stop(root.get("stop_reason"), parts, notes)
@@ -92,13 +109,14 @@ def assemble_reply(
     return Reply(
         parts=tuple(parts),
         stop=stop,
-        usage=_read_usage(usage),
+        usage=read_usage(usage),
         id=text_or_empty(root.get("id")),
         model=text_or_none(root.get("model")),
         stop_raw=reason,
         deviations=notes.deviations,
         extra=keep_extra(FORMAT, more),
         raw=root,
+        error=read_reply_error(root["error"]) if root.get("error") else None,
     )
 
 
@@ -132,8 +150,9 @@ def cut_last_call(parts: Sequence[Part], stop: Stop) -> list[Part]:
     return cut
 
 
-def write_reply(reply: Reply) -> dict[str, JSON]:
+def write_reply(reply: Reply, head: ReplyHead = NO_HEAD) -> dict[str, JSON]:
     """The body that a client of this format expects."""
+    reply = head.apply(reply)
     blocks = [block for part in reply.parts if (block := write_reply_block(part)) is not None]
     body: dict[str, JSON] = {
         "id": reply.id,
@@ -150,6 +169,8 @@ def write_reply(reply: Reply) -> dict[str, JSON]:
 
 def write_reply_block(part: Part) -> dict[str, JSON] | None:
     """The block of a part; reasoning of another format gets no signature."""
+    if isinstance(part, Image):
+        return None
     block = write_block(part)
     if block is None and isinstance(part, Reasoning):
         return {"type": "thinking", "thinking": part.text, "signature": ""}
@@ -169,8 +190,13 @@ def stop_word(reply: Reply) -> str | None:
 
 
 def write_usage(reply: Reply) -> dict[str, JSON]:
-    usage, own_usage = reply.usage, copy_object(own_fields(reply.extra, FORMAT), "usage")
-    cached = (usage.cached_tokens or 0) + (count_or_none(own_usage.get(CACHE_WRITES)) or 0)
+    own_usage = copy_object(own_fields(reply.extra, FORMAT), "usage")
+    return write_counts(reply.usage, count_or_none(own_usage.get(CACHE_WRITES)) or 0) | own_usage
+
+
+def write_counts(usage: Usage, written: int = 0) -> dict[str, JSON]:
+    """The counts of a usage; `written` tokens were put in a cache."""
+    cached = (usage.cached_tokens or 0) + written
     counts: dict[str, JSON] = {
         "input_tokens": max(0, (usage.input_tokens or 0) - cached),
         "output_tokens": usage.output_tokens or 0,
@@ -178,7 +204,7 @@ def write_usage(reply: Reply) -> dict[str, JSON]:
     counts |= fields_with_values(cache_read_input_tokens=usage.cached_tokens)
     if usage.reasoning_tokens is not None:
         counts["output_tokens_details"] = {"thinking_tokens": usage.reasoning_tokens}
-    return counts | own_usage
+    return counts
 
 
 def read_error(body: JSON) -> ErrorBody | None:
@@ -200,7 +226,14 @@ def write_error(status: int, message: str) -> dict[str, JSON]:
     return {"type": "error", "error": {"type": type_, "message": message}}
 
 
-def _read_usage(usage: Mapping[str, JSON]) -> Usage:
+def write_failure(error: ReplyError) -> dict[str, JSON]:
+    """An error in this format; its clients compact their prompt when they read that phrase."""
+    overflow = "prompt is too long: {tokens} tokens > {limit} maximum"
+    message = error_text(error, overflow, unknown="prompt is too long: {message}")
+    return {"type": "error", "error": {"type": ERROR_WORDS[error.kind], "message": message}}
+
+
+def read_usage(usage: Mapping[str, JSON]) -> Usage:
     """The counts; in this format, `input_tokens` leaves out what is read from or put in a cache."""
     details = copy_object(usage, "output_tokens_details")
     uncached, cached, written = (

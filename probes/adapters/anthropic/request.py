@@ -8,6 +8,8 @@ from itertools import takewhile
 
 from probes.adapters.anthropic.blocks import FORMAT, read_blocks, write_block
 from probes.adapters.anthropic.tools import read_choice, read_tools, write_choice, write_tools
+from probes.adapters.generation.anthropic import OPTIONS
+from probes.adapters.generation.options import merge_fields, read_generation, write_generation
 from probes.adapters.json_fields import (
     Notes,
     count_or_none,
@@ -21,7 +23,7 @@ from probes.adapters.json_fields import (
 )
 from probes.adapters.tool_calls import unwritten_calls, user_turns
 from probes.errors import WireError
-from probes.messages import JSON, ModelCall, Role, ToolResult, Turn
+from probes.messages import JSON, Image, ModelCall, Role, ToolResult, Turn
 
 # The format requires a limit; every model accepts this one.
 DEFAULT_MAX_TOKENS = 4096
@@ -40,8 +42,9 @@ DUPLICATE_CALLS = "tool_calls"
 def write_request(call: ModelCall) -> dict[str, JSON]:
     """The body of a question."""
     max_tokens = DEFAULT_MAX_TOKENS if call.max_tokens is None else call.max_tokens
-    own = unread_fields(own_fields(call.extra, FORMAT), "tools", "tool_choice")
-    body: dict[str, JSON] = own | {"max_tokens": max_tokens} | dict(call.options)
+    own = unread_fields(own_fields(call.extra, FORMAT), "tool_choice")
+    own, generation = write_generation(OPTIONS, own, call)
+    body = merge_fields(generation, own | {"max_tokens": max_tokens} | dict(call.options))
     body["model"] = call.model
     leading = list(takewhile(lambda turn: turn.role is Role.SYSTEM, call.turns))
     if system := [block for turn in leading for block in _blocks(turn, set())]:
@@ -66,7 +69,7 @@ def read_request(body: JSON) -> ModelCall:
         require_list(root.get("messages"), "$.messages", limit=MAX_MESSAGES)
     ):
         turns += _read_message(item, f"$.messages[{index}]", notes)
-    tools, foreign_tools = read_tools(root.get("tools"))
+    tools, vendor_tools = read_tools(root.get("tools"))
     choice, parallel, choice_rest = read_choice(root.get("tool_choice"))
     return ModelCall(
         model=text_or_empty(root.get("model")),
@@ -75,8 +78,10 @@ def read_request(body: JSON) -> ModelCall:
         max_tokens=count_or_none(root.get("max_tokens")),
         tool_choice=choice,
         parallel=parallel,
+        generation=read_generation(OPTIONS, root),
         stream=root.get("stream") is True,
-        extra=keep_extra(FORMAT, unread_fields(root, *KNOWN) | foreign_tools | choice_rest),
+        extra=keep_extra(FORMAT, unread_fields(root, *KNOWN) | choice_rest),
+        vendor_tools=vendor_tools,
     )
 
 
@@ -123,6 +128,8 @@ def _content(blocks: Sequence[dict[str, JSON]]) -> JSON:
 def _blocks(turn: Turn, unwritten: set[str]) -> Iterator[dict[str, JSON]]:
     for part in turn.parts:
         if isinstance(part, ToolResult) and part.call_id in unwritten:
+            continue
+        if isinstance(part, Image) and turn.role is Role.ASSISTANT:
             continue
         if (block := write_block(part)) is not None:
             yield block

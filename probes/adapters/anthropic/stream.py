@@ -12,6 +12,7 @@ from probes.adapters.anthropic.reply import (
     read_error,
     read_reply,
     read_stop,
+    read_usage,
 )
 from probes.adapters.json_fields import (
     Notes,
@@ -68,10 +69,10 @@ class _Block:
 class AnthropicStreamReader:
     """Bytes of one streamed message to events."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: str = "") -> None:
         self._decoder = SSEDecoder(max_line=MAX_EVENT)
         self._parts = Assembler(max_parts=MAX_BLOCKS)
-        self._notes = Notes()
+        self._notes = Notes(seed)
         self._message: dict[str, JSON] = {}
         self._usage: dict[str, JSON] = {}
         self._count = 0
@@ -134,6 +135,8 @@ class AnthropicStreamReader:
         message = copy_object(body, "message")
         self._message = unread_fields(message, "content", "usage")
         self._usage.update(copy_object(message, "usage"))
+        id_, model = (text_or_empty(message.get(name)) for name in ("id", "model"))
+        self._parts.begin(id_, model, read_usage(self._usage))
         content = message.get("content")
         if isinstance(content, list) and content:
             self._notes.note("content_in_start", "$.content")
@@ -321,9 +324,10 @@ class AnthropicStreamReader:
             self._error = error if isinstance(error, Mapping) else body
             return False
         try:
-            reply = read_reply(body)
+            reply = read_reply(body, self._notes.seed)
         except WireError:
             return False
+        self._parts.begin(reply.id, reply.model or "", reply.usage)
         for index, part in enumerate(reply.parts):
             self._parts.add(index, part)
         self._notes.note("not_streamed", "$")

@@ -7,15 +7,32 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from probes.adapters.anthropic.blocks import FORMAT
-from probes.adapters.anthropic.reply import stop_word, write_error, write_reply_block, write_usage
+from probes.adapters.anthropic.reply import (
+    stop_word,
+    write_counts,
+    write_failure,
+    write_reply_block,
+    write_usage,
+)
 from probes.adapters.json_fields import copy_object, own_fields, unread_fields
-from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
+from probes.adapters.reply_errors import keeps_error, reply_error
+from probes.adapters.stream_head import StreamHead
+from probes.events import (
+    NO_HEAD,
+    Event,
+    PartDelta,
+    PartEnded,
+    PartKind,
+    PartStarted,
+    ReplyEnded,
+    ReplyHead,
+    ReplyStarted,
+)
 from probes.messages import JSON, Part, Reasoning, Reply, Stop, Text, ToolCall
 
 # A long call is held back until it is complete; without pings a client would hang up.
 DELTAS_PER_PING = 32
 STREAMED_TYPES = {PartKind.TEXT: "text", PartKind.REASONING: "thinking"}
-BROKEN_OFF = "The answer broke off."
 
 
 @dataclass(slots=True)
@@ -29,23 +46,30 @@ class _Pending:
 
 
 class AnthropicStreamWriter:
-    """Events to server-sent events. `id` and `model` are in the first one, before all parts."""
+    """Events to server-sent events. Id and model are in the first one, before all parts."""
 
-    def __init__(self, id: str = "", model: str = "") -> None:
-        self._id = id
-        self._model = model
+    def __init__(self, head: ReplyHead = NO_HEAD) -> None:
+        self._head = StreamHead(head)
         self._started = False
         self._index = 0
         self._held_deltas = 0
         self._pending: dict[int, _Pending] = {}
 
     def write(self, event: Event) -> bytes:
-        return b"".join(self._events(event))
+        self._head.read(event)
+        return b"" if isinstance(event, ReplyStarted) else b"".join(self._events(event))
+
+    def heartbeat(self) -> bytes:
+        return b"" if self._head.ended else self._open() + _event("ping", {})
+
+    def _open(self) -> bytes:
+        if self._started:
+            return b""
+        self._started = True
+        return self._message_start()
 
     def _events(self, event: Event) -> Iterator[bytes]:
-        if not self._started:
-            self._started = True
-            yield self._message_start(event.reply if isinstance(event, ReplyEnded) else None)
+        yield self._open()
         match event:
             case PartStarted():
                 self._pending[event.index] = _Pending(event.kind)
@@ -122,16 +146,16 @@ class AnthropicStreamWriter:
             self._held_deltas = 0
             yield _event("ping", {})
 
-    def _message_start(self, reply: Reply | None) -> bytes:
+    def _message_start(self) -> bytes:
         message: dict[str, JSON] = {
-            "id": (reply.id if reply else "") or self._id,
+            "id": self._head.id,
             "type": "message",
             "role": "assistant",
-            "model": (reply.model if reply else "") or self._model,
+            "model": self._head.model,
             "content": [],
             "stop_reason": None,
             "stop_sequence": None,
-            "usage": {"input_tokens": 0, "output_tokens": 0},
+            "usage": write_counts(self._head.usage),
         }
         return _event("message_start", {"message": message})
 
@@ -139,8 +163,8 @@ class AnthropicStreamWriter:
         more = own_fields(reply.extra, FORMAT)
         if reply.stop is Stop.ERROR:
             error = copy_object(more, "error")
-            body = write_error(500, BROKEN_OFF) | ({"error": error} if error else {})
-            yield _event("error", body)
+            kept = {"error": error} if keeps_error(error, reply) else {}
+            yield _event("error", write_failure(reply_error(reply)) | kept)
             return
         delta: dict[str, JSON] = {"stop_reason": stop_word(reply), "stop_sequence": None}
         delta |= unread_fields(more, "usage", "stop_reason")

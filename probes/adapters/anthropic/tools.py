@@ -6,16 +6,17 @@ from collections.abc import Mapping
 
 from probes.adapters.anthropic.blocks import FORMAT
 from probes.adapters.json_fields import (
-    copy_object,
     fields_with_values,
     keep_extra,
     own_fields,
     require_list,
     require_object,
     require_text,
+    text_or_empty,
     unread_fields,
 )
-from probes.messages import JSON, ModelCall, ToolChoice, ToolSpec
+from probes.adapters.tool_calls import insert_vendor_tools, sent_choice
+from probes.messages import JSON, ModelCall, ToolChoice, ToolSpec, VendorTool
 
 MAX_TOOLS = 10_000
 EMPTY_SCHEMA: Mapping[str, JSON] = {"type": "object", "properties": {}}
@@ -24,29 +25,25 @@ TYPES = {mode: type_ for type_, mode in MODES.items()}
 KNOWN = ("name", "description", "input_schema", "strict")
 
 
-def read_tools(value: JSON) -> tuple[tuple[ToolSpec, ...], dict[str, JSON]]:
-    """The client's tools, and the vendor's own tools by their position in the list."""
+def read_tools(value: JSON) -> tuple[tuple[ToolSpec, ...], tuple[VendorTool, ...]]:
+    """The client's tools, and the tools that the format defines."""
     if value is None:
-        return (), {}
+        return (), ()
     specs: list[ToolSpec] = []
-    foreign: dict[str, JSON] = {}
+    defined: list[VendorTool] = []
     for index, item in enumerate(require_list(value, "$.tools", limit=MAX_TOOLS)):
         entry = require_object(item, f"$.tools[{index}]")
-        # No other format runs the vendor's server tools.
+        # No other format runs the vendor's server tools, or knows its typed ones.
         if entry.get("type", "custom") not in ("custom", None):
-            foreign[str(index)] = entry
+            defined.append(_read_vendor_tool(entry, index))
         else:
             specs.append(_read_tool(entry, f"$.tools[{index}]"))
-    return tuple(specs), {"tools": foreign} if foreign else {}
+    return tuple(specs), tuple(defined)
 
 
 def write_tools(call: ModelCall) -> list[JSON]:
-    """All tools, the vendor's own at their positions."""
-    tools: list[JSON] = [_write_tool(spec) for spec in call.tools]
-    foreign = copy_object(own_fields(call.extra, FORMAT), "tools")
-    for index in sorted((key for key in foreign if key.isdecimal()), key=int):
-        tools.insert(int(index), foreign[index])
-    return tools
+    """All tools, those that the format defines at their positions."""
+    return insert_vendor_tools([_write_tool(spec) for spec in call.tools], call, FORMAT)
 
 
 def read_choice(value: JSON) -> tuple[ToolChoice | None, bool | None, dict[str, JSON]]:
@@ -67,7 +64,7 @@ def read_choice(value: JSON) -> tuple[ToolChoice | None, bool | None, dict[str, 
 def write_choice(call: ModelCall) -> dict[str, JSON]:
     """The tool_choice field, if there is anything to send in it."""
     more = own_fields(call.extra, FORMAT).get("tool_choice")
-    choice = call.tool_choice
+    choice = sent_choice(call, FORMAT)
     if choice is None and call.parallel is None:
         return {} if more is None else {"tool_choice": more}
     choice = choice or ToolChoice("auto")
@@ -77,6 +74,12 @@ def write_choice(call: ModelCall) -> dict[str, JSON]:
     if call.parallel is not None and choice.mode != "none":
         field["disable_parallel_tool_use"] = not call.parallel
     return {"tool_choice": field | (dict(more) if isinstance(more, Mapping) else {})}
+
+
+def _read_vendor_tool(entry: Mapping[str, JSON], position: int) -> VendorTool:
+    type_ = text_or_empty(entry.get("type"))
+    name = text_or_empty(entry.get("name")) or text_or_empty(entry.get("mcp_server_name"))
+    return VendorTool(name or type_, type_, FORMAT, entry, position)
 
 
 def _read_tool(entry: Mapping[str, JSON], path: str) -> ToolSpec:

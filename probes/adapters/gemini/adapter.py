@@ -2,7 +2,13 @@ from __future__ import annotations
 
 from probes.adapters.format_support import FormatSupport
 from probes.adapters.gemini.content_parts import FORMAT, carries_reasoning, carries_response
-from probes.adapters.gemini.reply import read_error, read_reply, write_error, write_reply
+from probes.adapters.gemini.reply import (
+    read_error,
+    read_reply,
+    write_error,
+    write_failure,
+    write_reply,
+)
 from probes.adapters.gemini.request import read_request, write_request
 from probes.adapters.gemini.stream import GeminiStreamReader, GeminiStreamWriter
 from probes.secret import Secret
@@ -12,8 +18,12 @@ SUPPORT = FormatSupport(
     carries_reasoning,
     carries_response,
     parallel=False,
+    answers_broken=False,
+    subsets=frozenset({"required"}),
     strict=False,
     late_system=False,
+    image_urls=False,
+    answer_images=True,
 )
 
 
@@ -32,6 +42,7 @@ class GeminiAdapter:
     write_stream = GeminiStreamWriter
     read_error = staticmethod(read_error)
     write_error = staticmethod(write_error)
+    write_failure = staticmethod(write_failure)
     losses = staticmethod(SUPPORT.losses)
 
     def headers(self, key: Secret | None) -> dict[str, str]:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
+from probes.adapters.images import typed_parts
 from probes.adapters.json_fields import (
     MINTED,
     Notes,
     argument_text,
     copy_object,
+    is_minted_id,
     keep_extra,
-    mint_id,
+    list_or_empty,
+    mint_call_id,
+    object_or_empty,
     own_fields,
     require_object,
     require_text,
@@ -21,6 +26,7 @@ from probes.messages import (
     JSON,
     Breakage,
     BrokenCall,
+    Image,
     Opaque,
     Part,
     Reasoning,
@@ -39,7 +45,9 @@ SNAKE = (
     "systemInstruction generationConfig toolConfig safetySettings cachedContent maxOutputTokens "
     "functionDeclarations functionCallingConfig allowedFunctionNames parametersJsonSchema "
     "functionCall functionResponse thoughtSignature inlineData fileData executableCode "
-    "codeExecutionResult googleSearch codeExecution urlContext"
+    "codeExecutionResult mimeType googleSearch codeExecution urlContext "
+    "topP topK stopSequences presencePenalty frequencyPenalty responseMimeType responseSchema "
+    "responseJsonSchema thinkingConfig includeThoughts thinkingBudget thinkingLevel"
 )
 CAMEL = {
     "".join(f"_{char.lower()}" if char.isupper() else char for char in name): name
@@ -64,12 +72,16 @@ def read_part(item: JSON, path: str, notes: Notes, seed: str) -> Part:
     entry = camel_case_fields(require_object(item, path))
     match entry:
         case {"functionCall": call}:
+            body = camel_case_fields(require_object(call, f"{path}.functionCall"))
             return _read_call(
-                entry, camel_case_fields(require_object(call, f"{path}.functionCall")), path, seed
+                entry, body, path, lambda *seeds: mint_call_id(notes.seed, seed, *seeds)
             )
         case {"thought": True}:
             content = text_or_empty(entry.get("text"))
             return Reasoning(content, ReasoningKind.THOUGHT, entry)
+        case {"inlineData": inline} if (image := _read_image(inline)) is not None:
+            extra = keep_extra(FORMAT, unread_fields(entry, "inlineData"))
+            return replace(image, extra=extra)
         case {"text": str(content)}:
             return Text(content, keep_extra(FORMAT, unread_fields(entry, "text")))
         case _:
@@ -87,8 +99,23 @@ def write_part(part: Part) -> dict[str, JSON] | None:
             return dict(raw)
         case ToolCall():
             return _write_call(part)
+        case Image(data=str(data)) if data:
+            return write_inline(part) | own_fields(part.extra, FORMAT)
         case Opaque(format="gemini", raw=Mapping() as raw):
             return dict(raw)
+        case _:
+            return None
+
+
+def write_inline(image: Image) -> dict[str, JSON]:
+    """The data of a picture in a content or a result."""
+    return {"inlineData": {"mimeType": image.media_type, "data": image.data}}
+
+
+def _read_image(value: JSON) -> Image | None:
+    match camel_case_fields(value) if isinstance(value, Mapping) else {}:
+        case {"mimeType": str(kind), "data": str(data), **more} if not more:
+            return Image(kind, data) if kind.startswith("image/") else None
         case _:
             return None
 
@@ -97,14 +124,26 @@ def read_result(entry: Mapping[str, JSON], path: str, call_id: str) -> ToolResul
     """A functionResponse part; `call_id` is the call it answers if it names none."""
     body = require_object(entry.get("functionResponse"), f"{path}.functionResponse")
     more = unread_fields(entry, "functionResponse")
-    if unread := unread_fields(body, "name", "id", "response"):
+    images = _result_images(body.get("parts"))
+    known = ("name", "id", "response", *(("parts",) if images else ()))
+    if unread := unread_fields(body, *known):
         more["functionResponse"] = unread
     id_ = text_or_empty(body.get("id"))
     if not id_:
         more[MINTED] = True
     content, is_error, blocks = _read_response(body.get("response"), more)
     name = require_text(body, "name", f"{path}.functionResponse")
-    return ToolResult(id_ or call_id, content, is_error, name, blocks, keep_extra(FORMAT, more))
+    parts = typed_parts([*([Text(content)] if content else []), *images])
+    extra = keep_extra(FORMAT, more)
+    return ToolResult(id_ or call_id, content, is_error, name, blocks, extra, parts)
+
+
+def _result_images(value: JSON) -> tuple[Image, ...]:
+    """The pictures of a result, if its parts are nothing else."""
+    items = [camel_case_fields(object_or_empty(item)) for item in list_or_empty(value)]
+    images = [_read_image(item.get("inlineData")) for item in items if set(item) == {"inlineData"}]
+    found = tuple(image for image in images if image is not None)
+    return found if len(found) == len(items) else ()
 
 
 def write_result(result: ToolResult, name: str, *, minted: bool) -> dict[str, JSON]:
@@ -117,7 +156,10 @@ def write_result(result: ToolResult, name: str, *, minted: bool) -> dict[str, JS
     body: dict[str, JSON] = {"name": result.name or name or result.call_id}
     if not minted and MINTED not in more:
         body["id"] = result.call_id
-    body |= {"response": response} | copy_object(more, "functionResponse")
+    body |= {"response": response}
+    if images := [write_inline(image) for image in result.images if image.data]:
+        body["parts"] = images
+    body |= copy_object(more, "functionResponse")
     return {"functionResponse": body} | unread_fields(
         more, "functionResponse", MINTED, RESPONSE_KEY
     )
@@ -138,18 +180,18 @@ def carries_reasoning(reasoning: Reasoning) -> bool:
 
 def is_minted(call: ToolCall) -> bool:
     """Whether the call was received without an id."""
-    return MINTED in own_fields(call.extra, FORMAT)
+    return MINTED in own_fields(call.extra, FORMAT) or is_minted_id(call.id)
 
 
 def _read_call(
-    entry: Mapping[str, JSON], call: Mapping[str, JSON], path: str, seed: str
+    entry: Mapping[str, JSON], call: Mapping[str, JSON], path: str, mint: Callable[..., str]
 ) -> ToolCall | BrokenCall:
     at = f"{path}.functionCall"
     name = require_text(call, "name", at)
     args = call.get("args")
     raw = argument_text({} if args is None else args)
     id_ = text_or_empty(call.get("id"))
-    used = id_ or mint_id(seed, name, raw)
+    used = id_ or mint(name, raw)
     if call.get("willContinue") is True or "partialArgs" in call:
         error, kind = "The call came in pieces of a kind that is not read.", Breakage.TRUNCATED_CALL
         return BrokenCall(argument_text(call), error, kind, name, used, at, FORMAT)
@@ -167,7 +209,7 @@ def _read_call(
 def _write_call(call: ToolCall) -> dict[str, JSON]:
     more = own_fields(call.extra, FORMAT)
     body: dict[str, JSON] = {"name": call.name, "args": dict(call.input)}
-    if MINTED not in more:
+    if not is_minted(call):
         body["id"] = call.id
     return {"functionCall": body | copy_object(more, "functionCall")} | unread_fields(
         more, "functionCall", MINTED

@@ -28,8 +28,11 @@ from probes.adapters.json_fields import (
     text_or_none,
     unread_fields,
 )
+from probes.adapters.reply_errors import STATUSES as STATUS_CODES
+from probes.adapters.reply_errors import error_text, read_reply_error
 from probes.adapters.tool_calls import CUT, as_broken, has_calls, repeats_id
 from probes.errors import WireError
+from probes.events import NO_HEAD, ReplyHead
 from probes.messages import (
     JSON,
     Breakage,
@@ -37,6 +40,7 @@ from probes.messages import (
     Part,
     Reasoning,
     Reply,
+    ReplyError,
     Stop,
     ToolCall,
     Usage,
@@ -75,6 +79,8 @@ STATUSES = {
     503: "UNAVAILABLE",
     504: "DEADLINE_EXCEEDED",
 }
+TOO_LONG = "The input exceeds the maximum number of tokens allowed"
+RETRY_INFO = "type.googleapis.com/google.rpc.RetryInfo"
 KNOWN = ("candidates", "usageMetadata", "modelVersion", "responseId")
 COUNTS = (
     "promptTokenCount",
@@ -84,19 +90,19 @@ COUNTS = (
 )
 
 
-def read_reply(body: JSON) -> Reply:
+def read_reply(body: JSON, seed: str = "") -> Reply:
     """The reply in a body; raises WireError with the invalid path."""
     root = require_object(body, "$")
-    notes = Notes()
+    notes = Notes(seed)
     candidate = first_candidate(root, notes)
     if not candidate and "promptFeedback" not in root:
         raise WireError("The answer has no candidates.", "$.candidates")
     items = require_list(
         copy_object(candidate, "content").get("parts") or [], PARTS, limit=MAX_PARTS
     )
-    seed = text_or_empty(root.get("responseId"))
+    id_ = text_or_empty(root.get("responseId"))
     parts = [
-        read_part(item, f"{PARTS}[{index}]", notes, f"{seed}\n{index}")
+        read_part(item, f"{PARTS}[{index}]", notes, f"{id_}\n{index}")
         for index, item in enumerate(_join_text_parts(items))
     ]
     return assemble_reply(root, candidate, parts, notes)
@@ -130,14 +136,19 @@ def assemble_reply(
     return Reply(
         parts=tuple(settle_parts(parts, stop, stop_reason)),
         stop=stop,
-        usage=Usage(*(count_or_none(usage.get(name)) for name in COUNTS)),
+        usage=read_usage(usage),
         id=text_or_empty(root.get("responseId")),
         model=text_or_none(root.get("modelVersion")),
         stop_raw=stop_reason,
         deviations=notes.deviations,
         extra=keep_extra(FORMAT, more),
         raw=root,
+        error=read_reply_error(root["error"]) if root.get("error") else None,
     )
+
+
+def read_usage(usage: Mapping[str, JSON]) -> Usage:
+    return Usage(*(count_or_none(usage.get(name)) for name in COUNTS))
 
 
 def read_stop(
@@ -172,10 +183,10 @@ def settle_parts(parts: Sequence[Part], stop: Stop, reason: str | None) -> list[
     return settled
 
 
-def write_reply(reply: Reply) -> dict[str, JSON]:
+def write_reply(reply: Reply, head: ReplyHead = NO_HEAD) -> dict[str, JSON]:
     """The body that a client of this format expects."""
     parts = [part for item in reply.parts if (part := write_reply_part(item)) is not None]
-    return write_chunk(parts, reply)
+    return write_chunk(parts, head.apply(reply))
 
 
 def write_chunk(parts: Sequence[JSON], reply: Reply) -> dict[str, JSON]:
@@ -242,6 +253,22 @@ def write_error(status: int, message: str) -> dict[str, JSON]:
     """The error envelope that a client of this format expects."""
     status_name = STATUSES.get(status, "INTERNAL" if status >= 500 else "FAILED_PRECONDITION")
     return {"error": {"code": status, "message": message, "status": status_name}}
+
+
+def write_failure(error: ReplyError) -> dict[str, JSON]:
+    """An error in this format, with the delay that its clients wait for."""
+    overflow = (
+        "The input token count ({tokens}) exceeds the maximum number of tokens allowed ({limit})."
+    )
+    body: dict[str, JSON] = {
+        "code": STATUS_CODES[error.kind],
+        "message": error_text(error, overflow, unknown=f"{TOO_LONG}: {{message}}"),
+        "status": STATUSES[STATUS_CODES[error.kind]],
+    }
+    if error.retry_after is not None:
+        delay: JSON = {"@type": RETRY_INFO, "retryDelay": f"{error.retry_after:g}s"}
+        body["details"] = [delay]
+    return {"error": body}
 
 
 def _join_text_parts(items: Sequence[JSON]) -> list[JSON]:

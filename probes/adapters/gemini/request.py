@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from probes.adapters.gemini.content_parts import (
@@ -16,6 +16,8 @@ from probes.adapters.gemini.content_parts import (
     write_result,
 )
 from probes.adapters.gemini.tools import read_choice, read_tools, write_config, write_tools
+from probes.adapters.generation.gemini import OPTIONS
+from probes.adapters.generation.options import merge_fields, read_generation, write_generation
 from probes.adapters.json_fields import (
     Notes,
     copy_object,
@@ -31,23 +33,24 @@ from probes.adapters.json_fields import (
 )
 from probes.adapters.tool_calls import unwritten_calls, user_turns
 from probes.errors import WireError
-from probes.messages import JSON, ModelCall, Part, Role, Text, Turn
+from probes.messages import JSON, ModelCall, Part, Role, Text, ToolResult, Turn
 
 MAX_CONTENTS = 100_000
 ROLES = {Role.USER: "user", Role.ASSISTANT: "model", Role.TOOL: "user"}
 KNOWN = ("model", "contents", "systemInstruction", "tools", "toolConfig", "generationConfig")
-SEPARATE_FIELDS = ("tools", "toolConfig", "generationConfig")
+SEPARATE_FIELDS = ("toolConfig", "generationConfig")
 
 
 def write_request(call: ModelCall) -> dict[str, JSON]:
     """The body of a question."""
-    own = own_fields(call.extra, FORMAT)
+    own, generation = write_generation(OPTIONS, own_fields(call.extra, FORMAT), call)
     body = unread_fields(own, *SEPARATE_FIELDS) | unread_fields(call.options, "generationConfig")
     config = copy_object(own, "generationConfig")
     if call.max_tokens is not None:
         config["maxOutputTokens"] = call.max_tokens
     if config := config | copy_object(call.options, "generationConfig"):
         body["generationConfig"] = config
+    body = merge_fields(generation, body)
     system = [turn for turn in call.turns if turn.role is Role.SYSTEM]
     if parts := [part for turn in system for part in _plain_parts(turn)]:
         body["systemInstruction"] = {"parts": parts} | own_fields(system[0].extra, FORMAT)
@@ -64,10 +67,10 @@ def read_request(body: JSON) -> ModelCall:
     root = camel_case_fields(require_object(body, "$"))
     turns = _read_system(root.get("systemInstruction"))
     turns += _Conversation().read(root.get("contents"))
-    tools, other_tools = read_tools(root.get("tools"))
+    tools, vendor_tools = read_tools(root.get("tools"))
     choice, tool_config = read_choice(root.get("toolConfig"))
-    config = camel_case_fields(copy_object(root, "generationConfig"))
-    more = unread_fields(root, *KNOWN) | other_tools | tool_config
+    config = _read_config(root)
+    more = unread_fields(root, *KNOWN) | tool_config
     if unread := unread_fields(config, "maxOutputTokens"):
         more["generationConfig"] = unread
     return ModelCall(
@@ -76,8 +79,17 @@ def read_request(body: JSON) -> ModelCall:
         tools=tools,
         max_tokens=count_or_none(config.get("maxOutputTokens")),
         tool_choice=choice,
+        generation=read_generation(OPTIONS, {"generationConfig": config}),
         extra=keep_extra(FORMAT, more),
+        vendor_tools=vendor_tools,
     )
+
+
+def _read_config(root: Mapping[str, JSON]) -> dict[str, JSON]:
+    config = camel_case_fields(copy_object(root, "generationConfig"))
+    if isinstance(thinking := config.get("thinkingConfig"), Mapping):
+        config["thinkingConfig"] = camel_case_fields(thinking)
+    return config
 
 
 @dataclass(slots=True)
@@ -106,7 +118,7 @@ def _contents(turns: Sequence[Turn]) -> list[JSON]:
     contents: list[_Content] = []
     for turn in turns:
         names.learn(turn)
-        parts = _results(turn, names, unwritten) if turn.results else list(_plain_parts(turn))
+        parts = [*_results(turn, names, unwritten), *_plain_parts(turn)]
         if not parts:
             continue
         # The results of one step, and the model's parts of one step, must be one content.
@@ -130,6 +142,8 @@ def _results(turn: Turn, names: _Names, unwritten: set[str]) -> list[JSON]:
 def _plain_parts(turn: Turn) -> Iterator[JSON]:
     # An empty text is dropped beside other parts, unless it has a signature.
     for part in turn.parts:
+        if isinstance(part, ToolResult):
+            continue
         if len(turn.parts) > 1 and part == Text(""):
             continue
         if (written := write_part(part)) is not None:

@@ -18,13 +18,32 @@ from probes.adapters.gemini.reply import (
     assemble_reply,
     first_candidate,
     read_error,
+    read_usage,
     write_chunk,
-    write_error,
+    write_failure,
     write_reply_part,
 )
-from probes.adapters.json_fields import Notes, copy_object, own_fields, text_or_empty, unread_fields
+from probes.adapters.json_fields import (
+    Notes,
+    copy_object,
+    fields_with_values,
+    own_fields,
+    text_or_empty,
+    unread_fields,
+)
+from probes.adapters.reply_errors import keeps_error, reply_error
+from probes.adapters.stream_head import StreamHead
 from probes.errors import WireError
-from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
+from probes.events import (
+    NO_HEAD,
+    Event,
+    PartDelta,
+    PartEnded,
+    PartKind,
+    PartStarted,
+    ReplyEnded,
+    ReplyHead,
+)
 from probes.messages import (
     JSON,
     BrokenCall,
@@ -36,21 +55,20 @@ from probes.messages import (
     Stop,
     Text,
     ToolCall,
+    Usage,
 )
 from probes.streams.assembler import Assembler
 from probes.streams.sse import MAX_EVENT, SSEDecoder
 from probes.strict_json import parse_json
 
-BROKEN_OFF = "The answer broke off."
-
 
 class GeminiStreamReader:
     """Bytes of one streamed answer to events."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: str = "") -> None:
         self._decoder = SSEDecoder(max_line=MAX_EVENT)
         self._parts = Assembler(max_parts=MAX_PARTS)
-        self._notes = Notes()
+        self._notes = Notes(seed)
         self._root: dict[str, JSON] = {}
         self._usage: dict[str, JSON] = {}
         self._candidate: dict[str, JSON] = {}
@@ -100,6 +118,9 @@ class GeminiStreamReader:
             return
         self._usage.update(copy_object(chunk, "usageMetadata"))
         self._root |= unread_fields(chunk, "candidates", "usageMetadata")
+        if not self._parts.begun:
+            id_, model = (text_or_empty(chunk.get(key)) for key in ("responseId", "modelVersion"))
+            self._parts.begin(id_, model, Usage(read_usage(self._usage).input_tokens))
         try:
             candidate = first_candidate(chunk, self._notes)
         except WireError as exc:
@@ -192,12 +213,14 @@ class _Pending:
 
 
 class GeminiStreamWriter:
-    """Events to chunks, each a partial answer."""
+    """Events to chunks, each a partial answer with the id and the model."""
 
-    def __init__(self) -> None:
+    def __init__(self, head: ReplyHead = NO_HEAD) -> None:
+        self._head = StreamHead(head)
         self._pending: dict[int, _Pending] = {}
 
     def write(self, event: Event) -> bytes:
+        self._head.read(event)
         match event:
             case PartStarted():
                 self._pending[event.index] = _Pending(event.kind)
@@ -209,8 +232,18 @@ class GeminiStreamWriter:
                 pass
         parts = list(self._ready())
         if isinstance(event, ReplyEnded):
-            return _frame(_last_chunk(parts, event.reply))
-        return _frame(_chunk(parts)) if parts else b""
+            return _frame(_last_chunk(parts, self._head.apply(event.reply)))
+        return _frame(self._chunk(parts)) if parts else b""
+
+    def heartbeat(self) -> bytes:
+        return b"" if self._head.ended else _frame(self._chunk([]))
+
+    def _chunk(self, parts: Sequence[JSON]) -> dict[str, JSON]:
+        content: JSON = {"role": "model", "parts": list(parts)}
+        names = fields_with_values(
+            modelVersion=self._head.model or None, responseId=self._head.id or None
+        )
+        return {"candidates": [{"content": content, "index": 0}], **names}
 
     def _ready(self) -> Iterator[JSON]:
         while self._pending:
@@ -245,14 +278,10 @@ def _text_part(kind: PartKind, text: str) -> dict[str, JSON]:
     return part | ({"thought": True} if kind is PartKind.REASONING else {})
 
 
-def _chunk(parts: Sequence[JSON]) -> dict[str, JSON]:
-    return {"candidates": [{"content": {"role": "model", "parts": list(parts)}, "index": 0}]}
-
-
 def _last_chunk(parts: Sequence[JSON], reply: Reply) -> dict[str, JSON]:
     if reply.stop is Stop.ERROR:
         error = copy_object(own_fields(reply.extra, FORMAT), "error")
-        return {"error": error} if error else write_error(500, BROKEN_OFF)
+        return {"error": error} if keeps_error(error, reply) else write_failure(reply_error(reply))
     return write_chunk(parts, reply)
 
 

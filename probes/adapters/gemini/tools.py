@@ -15,22 +15,19 @@ from probes.adapters.json_fields import (
     text_or_empty,
     unread_fields,
 )
-from probes.messages import AUTO, JSON, NONE, REQUIRED, ModelCall, ToolChoice, ToolSpec
+from probes.adapters.tool_calls import sent_choice
+from probes.messages import AUTO, JSON, NONE, REQUIRED, ModelCall, ToolChoice, ToolSpec, VendorTool
+from probes.schemas.gemini import json_schema
 
 MAX_TOOLS = 10_000
 MODES = {"AUTO": AUTO, "ANY": REQUIRED, "NONE": NONE}
 WORDS = {"auto": "AUTO", "required": "ANY", "named": "ANY", "none": "NONE"}
-SCHEMAS = ("items", "additionalProperties")
-SCHEMA_MAPS = ("properties", "$defs")
-SCHEMA_LISTS = ("anyOf", "oneOf", "allOf", "prefixItems")
-# The API writes 64-bit integers as strings.
-NUMBERS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
 
 
-def read_tools(value: JSON) -> tuple[tuple[ToolSpec, ...], dict[str, JSON]]:
-    """The declared functions, and the vendor's own tools."""
+def read_tools(value: JSON) -> tuple[tuple[ToolSpec, ...], tuple[VendorTool, ...]]:
+    """The declared functions, and the tools that the format defines: each field is one."""
     specs: list[ToolSpec] = []
-    others: list[JSON] = []
+    defined: list[VendorTool] = []
     for index, item in enumerate(require_list(value or [], "$.tools", limit=MAX_TOOLS)):
         path = f"$.tools[{index}]"
         entry = camel_case_fields(require_object(item, path))
@@ -40,18 +37,21 @@ def read_tools(value: JSON) -> tuple[tuple[ToolSpec, ...], dict[str, JSON]]:
         for place, declaration in enumerate(declared):
             at = f"{path}.functionDeclarations[{place}]"
             specs.append(_read_declaration(camel_case_fields(require_object(declaration, at)), at))
-        if more := unread_fields(entry, "functionDeclarations"):
-            others.append(more)
-    return tuple(specs), {"tools": others} if others else {}
+        for name, tool in unread_fields(entry, "functionDeclarations").items():
+            defined.append(VendorTool(name, name, FORMAT, {name: tool}, index))
+    return tuple(specs), tuple(defined)
 
 
 def write_tools(call: ModelCall) -> list[JSON]:
-    """The declared functions in one entry, then the vendor's own tools."""
+    """The declared functions in one entry, then the tools that the format defines."""
     tools: list[JSON] = []
     if call.tools:
         tools.append({"functionDeclarations": [_write_declaration(spec) for spec in call.tools]})
-    others = own_fields(call.extra, FORMAT).get("tools")
-    return [*tools, *others] if isinstance(others, list | tuple) else tools
+    entries: dict[int, dict[str, JSON]] = {}
+    for tool in call.vendor_tools:
+        if tool.format == FORMAT:
+            entries.setdefault(tool.position, {}).update(tool.raw)
+    return [*tools, *entries.values()]
 
 
 def read_choice(value: JSON) -> tuple[ToolChoice | None, dict[str, JSON]]:
@@ -62,8 +62,11 @@ def read_choice(value: JSON) -> tuple[ToolChoice | None, dict[str, JSON]]:
     calling = camel_case_fields(copy_object(config, "functionCallingConfig"))
     choice = MODES.get(str(calling.get("mode")).upper())
     names = calling.get("allowedFunctionNames")
-    if choice is REQUIRED and isinstance(names, list | tuple) and len(names) == 1:
-        choice = ToolChoice("named", str(names[0]))
+    if choice is REQUIRED and isinstance(names, list | tuple) and names:
+        allowed = tuple(map(str, names))
+        choice = ToolChoice("required", names=allowed)
+        if len(allowed) == 1:
+            choice = ToolChoice("named", allowed[0])
     if write_choice(choice) == config:
         return choice, {}
     return choice, {"toolConfig": config}
@@ -76,6 +79,8 @@ def write_choice(choice: ToolChoice | None) -> dict[str, JSON]:
     calling: dict[str, JSON] = {"mode": WORDS.get(choice.mode, "AUTO")}
     if choice.mode == "named":
         calling["allowedFunctionNames"] = [choice.name]
+    elif choice.mode == "required" and choice.names:
+        calling["allowedFunctionNames"] = [*choice.names]
     return {"functionCallingConfig": calling}
 
 
@@ -84,35 +89,7 @@ def write_config(call: ModelCall) -> dict[str, JSON]:
     kept_config = copy_object(own_fields(call.extra, FORMAT), "toolConfig")
     if kept_config and read_choice(kept_config)[0] == call.tool_choice:
         return kept_config
-    return kept_config | write_choice(call.tool_choice)
-
-
-def json_schema(schema: Mapping[str, JSON]) -> dict[str, JSON]:
-    """The vendor's schema dialect as JSON Schema: types in lower case, null as a type."""
-    converted = {
-        name: _keyword(name, value) for name, value in schema.items() if name != "nullable"
-    }
-    if schema.get("nullable") is True and isinstance(converted.get("type"), str):
-        converted["type"] = [converted["type"], "null"]
-        if isinstance(values := converted.get("enum"), list):
-            converted["enum"] = [*values, None]
-    return converted
-
-
-def _keyword(name: str, value: JSON) -> JSON:
-    if name == "type" and isinstance(value, str):
-        return value.lower()
-    if name in NUMBERS and isinstance(value, str) and value.isdecimal():
-        return int(value[:18])
-    if name in SCHEMA_MAPS and isinstance(value, Mapping):
-        return {key: _schema(item) for key, item in value.items()}
-    if name in SCHEMA_LISTS and isinstance(value, list | tuple):
-        return [_schema(item) for item in value]
-    return _schema(value) if name in SCHEMAS else value
-
-
-def _schema(value: JSON) -> JSON:
-    return json_schema(value) if isinstance(value, Mapping) else value
+    return kept_config | write_choice(sent_choice(call, FORMAT))
 
 
 def _read_declaration(entry: Mapping[str, JSON], path: str) -> ToolSpec:

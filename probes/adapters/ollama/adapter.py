@@ -2,7 +2,13 @@ from __future__ import annotations
 
 from probes.adapters.base import bearer_header
 from probes.adapters.format_support import FormatSupport, Order
-from probes.adapters.ollama.reply import read_error, read_reply, write_error, write_reply
+from probes.adapters.ollama.reply import (
+    read_error,
+    read_reply,
+    write_error,
+    write_failure,
+    write_reply,
+)
 from probes.adapters.ollama.request import THINKING, read_request, write_request
 from probes.adapters.ollama.stream import OllamaStreamReader, OllamaStreamWriter
 from probes.adapters.ollama.tools import FORMAT
@@ -21,6 +27,8 @@ SUPPORT = FormatSupport(
     parallel=False,
     choices=frozenset({"auto", "none"}),
     strict=False,
+    image_urls=False,
+    result_images=False,
     order=Order.ONE_TEXT,
 )
 
@@ -41,4 +49,5 @@ class OllamaAdapter:
     write_stream = OllamaStreamWriter
     read_error = staticmethod(read_error)
     write_error = staticmethod(write_error)
+    write_failure = staticmethod(write_failure)
     losses = staticmethod(SUPPORT.losses)

@@ -21,7 +21,9 @@ from probes.adapters.json_fields import (
 )
 from probes.adapters.ollama.request import ASSISTANT_FIELDS, THINKING, read_assistant_parts
 from probes.adapters.ollama.tools import FORMAT, write_call
+from probes.adapters.reply_errors import prefixed_text, read_reply_error, reply_error
 from probes.adapters.tool_calls import as_cut_off, has_calls
+from probes.events import NO_HEAD, ReplyHead
 from probes.messages import (
     JSON,
     Breakage,
@@ -29,6 +31,7 @@ from probes.messages import (
     Part,
     Reasoning,
     Reply,
+    ReplyError,
     Stop,
     Text,
     ToolCall,
@@ -46,10 +49,10 @@ UNPARSED = "error parsing tool call"
 RAW_BEGINS, RAW_ENDS = "raw='", "', err="
 
 
-def read_reply(body: JSON) -> Reply:
+def read_reply(body: JSON, seed: str = "") -> Reply:
     """The reply in a body, or a WireError with the path that breaks the format."""
     root = require_object(body, "$")
-    notes = Notes()
+    notes = Notes(seed)
     if (error := error_message_text(root)) is not None:
         return failed_reply(root, (), error, notes)
     message = require_object(root.get("message"), "$.message")
@@ -97,6 +100,7 @@ def failed_reply(
         stop=Stop.MALFORMED_CALL if broken else Stop.ERROR,
         deviations=notes.deviations,
         extra=keep_extra(FORMAT, more),
+        error=None if broken else read_reply_error(message),
     )
 
 
@@ -137,7 +141,7 @@ def cut_last_call(parts: Sequence[Part]) -> list[Part]:
     return cut
 
 
-def write_reply(reply: Reply) -> dict[str, JSON]:
+def write_reply(reply: Reply, head: ReplyHead = NO_HEAD) -> dict[str, JSON]:
     """The body that a client of this format expects."""
     message: dict[str, JSON] = {"role": "assistant", "content": reply.text or ""}
     reasoning = [part.text for part in reply.parts if isinstance(part, Reasoning)]
@@ -145,7 +149,7 @@ def write_reply(reply: Reply) -> dict[str, JSON]:
         message[THINKING] = "".join(reasoning)
     if reply.calls:
         message["tool_calls"] = [write_call(call, i) for i, call in enumerate(reply.calls)]
-    return write_last_line(message, reply)
+    return write_last_line(message, head.apply(reply))
 
 
 def write_last_line(message: dict[str, JSON], reply: Reply) -> dict[str, JSON]:
@@ -177,7 +181,9 @@ def error_text(reply: Reply) -> str | None:
     error = own_fields(reply.extra, FORMAT).get("error")
     if isinstance(error, str):
         return error
-    return reply.broken[0].error if reply.broken else "The answer broke off."
+    if reply.stop is Stop.MALFORMED_CALL and reply.broken:
+        return reply.broken[0].error
+    return prefixed_text(reply_error(reply))
 
 
 def read_error(body: JSON) -> ErrorBody | None:
@@ -207,6 +213,11 @@ def error_message_text(body: JSON) -> str | None:
 def write_error(status: int, message: str) -> dict[str, JSON]:
     """The error envelope that a client of this format expects."""
     return {"error": message}
+
+
+def write_failure(error: ReplyError) -> dict[str, JSON]:
+    """An error in this format, which has nothing but a text; its kind is said there."""
+    return {"error": prefixed_text(error)}
 
 
 def plain_text(part: Part) -> str:

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from probes.adapters.generation.ollama import OPTIONS
+from probes.adapters.generation.options import merge_fields, read_generation, write_generation
+from probes.adapters.images import media_type_of, move_result_images
 from probes.adapters.json_fields import (
     MINTED,
     Notes,
     copy_object,
     count_or_none,
     keep_extra,
+    list_or_empty,
     mint_id,
     own_fields,
     require_list,
     require_object,
     require_text,
+    result_text,
     text_or_empty,
     text_or_none,
     unread_fields,
@@ -22,6 +27,7 @@ from probes.adapters.json_fields import (
 from probes.adapters.ollama.tools import (
     FORMAT,
     MAX_CALLS,
+    is_minted,
     read_call,
     read_tools,
     write_call,
@@ -32,6 +38,7 @@ from probes.errors import WireError
 from probes.messages import (
     JSON,
     NONE,
+    Image,
     ModelCall,
     Part,
     Reasoning,
@@ -52,16 +59,18 @@ ASSISTANT_FIELDS = ("role", "content", THINKING, "tool_calls")
 
 def write_request(call: ModelCall) -> dict[str, JSON]:
     """The body of a question."""
-    own = own_fields(call.extra, FORMAT)
+    own, generation = write_generation(OPTIONS, own_fields(call.extra, FORMAT), call)
     body = unread_fields(own, "options") | unread_fields(call.options, "options")
     options = copy_object(own, "options")
     if call.max_tokens is not None:
         options[LIMIT] = call.max_tokens
     if options := options | copy_object(call.options, "options"):
         body["options"] = options
+    body = merge_fields(generation, body)
     calls: dict[str, ToolCall] = {}
     body["model"] = call.model
-    body["messages"] = [message for turn in call.turns for message in _messages(turn, calls)]
+    turns = move_result_images(call.turns)
+    body["messages"] = [message for turn in turns for message in _messages(turn, calls)]
     # There is no tool_choice: to forbid calls, offer no tools.
     if call.tools and call.tool_choice != NONE:
         body["tools"] = [write_tool(spec) for spec in call.tools]
@@ -86,6 +95,7 @@ def read_request(body: JSON) -> ModelCall:
         turns=tuple(turns),
         tools=read_tools(root.get("tools")),
         max_tokens=max_tokens,
+        generation=read_generation(OPTIONS, root),
         stream=root.get("stream") is not False,
         extra=keep_extra(FORMAT, more),
     )
@@ -114,10 +124,14 @@ def _messages(turn: Turn, calls: dict[str, ToolCall]) -> Iterator[dict[str, JSON
     calls.update((call.id, call) for call in turn.calls)
     for result in turn.results:
         yield _write_result(result, calls.get(result.call_id)) | own_fields(turn.extra, FORMAT)
-    if turn.results:
+    if turn.results and len(turn.results) == len(turn.parts):
         return
     text_ = "".join(part.text for part in turn.parts if isinstance(part, Text))
-    message: dict[str, JSON] = {"role": str(turn.role), "content": text_}
+    role = Role.USER if turn.role is Role.TOOL else turn.role
+    message: dict[str, JSON] = {"role": str(role), "content": text_}
+    images: list[JSON] = [part.data for part in turn.parts if isinstance(part, Image) and part.data]
+    if images and turn.role is not Role.ASSISTANT:
+        message["images"] = images
     reasoning = [
         part.text
         for part in turn.parts
@@ -137,9 +151,17 @@ def _write_result(result: ToolResult, call: ToolCall | None) -> dict[str, JSON]:
     if name := result.name or ("" if MINTED in more or call is None else call.name):
         message["tool_name"] = name
     # A call that was received without an id is sent without one, and so is its result.
-    if MINTED not in more and (call is None or MINTED not in own_fields(call.extra, FORMAT)):
+    if MINTED not in more and (call is None or not is_minted(call)):
         message["tool_call_id"] = result.call_id
     return message | unread_fields(more, MINTED)
+
+
+def _read_images(value: JSON) -> list[Image]:
+    """The pictures of a message; none if the list is not one of texts."""
+    texts = [text for text in list_or_empty(value) if isinstance(text, str)]
+    if len(texts) < len(list_or_empty(value)):
+        return []
+    return [Image(media_type_of(text), text) for text in texts]
 
 
 class _Conversation:
@@ -164,8 +186,10 @@ class _Conversation:
                 return Turn(Role.TOOL, (self._result(message, path),))
             case "user" | "system" as role:
                 content = Text(text_or_empty(message.get("content")))
-                extra = keep_extra(FORMAT, unread_fields(message, "role", "content"))
-                return Turn(Role(role), (content,), extra=extra)
+                images = _read_images(message.get("images"))
+                known = ("role", "content", *(("images",) if images else ()))
+                extra = keep_extra(FORMAT, unread_fields(message, *known))
+                return Turn(Role(role), (content, *images), extra=extra)
             case _:
                 raise WireError("There is no such role.", f"{path}.role")
 
@@ -177,7 +201,7 @@ class _Conversation:
         if not id_:
             more[MINTED] = True
         call_id = id_ or answered or mint_id(path, name)
-        content = text_or_empty(message.get("content"))
+        content = result_text(message.get("content"))
         return ToolResult(call_id, content, name=name, extra=keep_extra(FORMAT, more))
 
     def _answered(self, name: str, id_: str) -> str:

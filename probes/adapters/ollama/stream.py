@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 
-from probes.adapters.json_fields import Notes, unread_fields
+from probes.adapters.json_fields import Notes, text_or_empty, unread_fields
 from probes.adapters.ollama.reply import (
     assemble_reply,
     error_message_text,
@@ -17,8 +17,19 @@ from probes.adapters.ollama.reply import (
 )
 from probes.adapters.ollama.request import ASSISTANT_FIELDS, THINKING
 from probes.adapters.ollama.tools import MAX_CALLS, read_call, write_call
+from probes.adapters.stream_head import StreamHead
 from probes.errors import WireError
-from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
+from probes.events import (
+    NO_HEAD,
+    Event,
+    PartDelta,
+    PartEnded,
+    PartKind,
+    PartStarted,
+    ReplyEnded,
+    ReplyHead,
+    ReplyStarted,
+)
 from probes.messages import (
     JSON,
     BrokenCall,
@@ -40,10 +51,10 @@ KINDS = {CONTENT: PartKind.TEXT, THINKING: PartKind.REASONING}
 class OllamaStreamReader:
     """Bytes of one streamed answer to events."""
 
-    def __init__(self) -> None:
+    def __init__(self, seed: str = "") -> None:
         self._decoder = NDJSONDecoder()
         self._parts = Assembler(max_parts=MAX_CALLS + len(KINDS))
-        self._notes = Notes()
+        self._notes = Notes(seed)
         self._root: dict[str, JSON] = {}
         self._message: dict[str, JSON] = {}
         self._order: list[str | int] = []
@@ -71,6 +82,8 @@ class OllamaStreamReader:
             self._notes.note("too_large" if record.too_large else "invalid_line", "$")
             return
         self._root |= unread_fields(line, "message")
+        if not self._parts.begun:
+            self._parts.begin(model=text_or_empty(line.get("model")))
         if (error := error_message_text(line)) is not None:
             self._end(error=error)
             return
@@ -148,16 +161,19 @@ class OllamaStreamReader:
 
 
 class OllamaStreamWriter:
-    """Events to lines, each with the `model`."""
+    """Events to lines, each with the model."""
 
-    def __init__(self, model: str = "") -> None:
-        self._model = model
+    def __init__(self, head: ReplyHead = NO_HEAD) -> None:
+        self._head = StreamHead(head)
         self._fields: dict[int, str] = {}
         self._written: set[int] = set()
         self._calls = 0
 
     def write(self, event: Event) -> bytes:
+        self._head.read(event)
         match event:
+            case ReplyStarted():
+                return b""
             case PartStarted():
                 names = {kind: name for name, kind in KINDS.items()}
                 if event.kind in names:
@@ -169,6 +185,9 @@ class OllamaStreamWriter:
                 return self._finish_part(event.index, event.part)
             case ReplyEnded():
                 return self._last_line(event)
+
+    def heartbeat(self) -> bytes:
+        return b"" if self._head.ended else self._line({})
 
     def _delta(self, index: int, text: str) -> bytes:
         if index not in self._fields:
@@ -187,11 +206,12 @@ class OllamaStreamWriter:
         reply = event.reply
         if (error := error_text(reply)) is not None:
             return _encode({"error": error})
-        return _encode(write_last_line({"role": "assistant", CONTENT: ""}, reply))
+        message: dict[str, JSON] = {"role": "assistant", CONTENT: ""}
+        return _encode(write_last_line(message, self._head.apply(reply)))
 
     def _line(self, fields: Mapping[str, JSON]) -> bytes:
         message: dict[str, JSON] = {"role": "assistant", CONTENT: ""} | dict(fields)
-        return _encode({"model": self._model, "message": message, "done": False})
+        return _encode({"model": self._head.model, "message": message, "done": False})
 
 
 def _encode(body: Mapping[str, JSON]) -> bytes:

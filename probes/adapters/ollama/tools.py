@@ -9,8 +9,9 @@ from probes.adapters.json_fields import (
     Notes,
     copy_object,
     fields_with_values,
+    is_minted_id,
     keep_extra,
-    mint_id,
+    mint_call_id,
     own_fields,
     require_list,
     require_object,
@@ -36,7 +37,7 @@ def read_call(item: JSON, path: str, notes: Notes, seed: str) -> ToolCall | Brok
         function.get("arguments"), at, notes, error="The arguments are not an object."
     )
     id_ = text_or_empty(entry.get("id"))
-    used = id_ or mint_id(seed, name, call_input.raw)
+    used = id_ or mint_call_id(notes.seed, seed, name, call_input.raw)
     if call_input.value is None:
         kind = breakage_of(call_input.error)
         return BrokenCall(call_input.raw, call_input.error, kind, name, used, at, FORMAT)
@@ -58,9 +59,14 @@ def write_call(call: ToolCall, index: int | None = None) -> dict[str, JSON]:
         "name": call.name,
         "arguments": dict(call.input),
     }
-    entry: dict[str, JSON] = {} if MINTED in more else {"id": call.id}
+    entry: dict[str, JSON] = {} if is_minted(call) else {"id": call.id}
     entry["function"] = function | copy_object(more, "function")
     return entry | unread_fields(more, "function", MINTED)
+
+
+def is_minted(call: ToolCall) -> bool:
+    """Whether the call was received without an id."""
+    return MINTED in own_fields(call.extra, FORMAT) or is_minted_id(call.id)
 
 
 def read_tools(value: JSON) -> tuple[ToolSpec, ...]:

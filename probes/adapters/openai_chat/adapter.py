@@ -4,7 +4,7 @@ from probes.adapters.base import bearer_header
 from probes.adapters.format_support import FormatSupport, Order
 from probes.adapters.openai_chat.assistant_message import FORMAT
 from probes.adapters.openai_chat.body_writer import carries_blocks, write_reply, write_request
-from probes.adapters.openai_chat.errors import read_error, write_error
+from probes.adapters.openai_chat.errors import read_error, write_error, write_failure
 from probes.adapters.openai_chat.reply import read_reply
 from probes.adapters.openai_chat.request import read_request
 from probes.adapters.openai_chat.stream import ChatStreamReader
@@ -16,6 +16,8 @@ SUPPORT = FormatSupport(
     lambda reasoning: reasoning.kind in (ReasoningKind.FIELD, ReasoningKind.DETAILS),
     carries_blocks,
     error_flag=False,
+    result_images=False,
+    subsets=frozenset({"auto", "required"}),
     order=Order.CALLS_LAST,
     tagged_reasoning=True,
     broken_calls=True,
@@ -39,4 +41,5 @@ class OpenAIChatAdapter:
     write_stream = OpenAIStreamWriter
     read_error = staticmethod(read_error)
     write_error = staticmethod(write_error)
+    write_failure = staticmethod(write_failure)
     losses = staticmethod(SUPPORT.losses)

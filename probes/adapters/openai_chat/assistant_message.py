@@ -5,23 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from probes.adapters.images import read_image_url
 from probes.adapters.json_fields import (
     argument_text,
     join_levels,
     keep_extra,
-    mint_id,
+    mint_call_id,
     object_or_empty,
     require_list,
     require_object,
+    require_text,
     text_or_empty,
     unread_fields,
 )
-from probes.adapters.tool_calls import read_call, repeats_id
+from probes.adapters.tool_calls import custom_call, read_call, repeats_id
 from probes.errors import WireError
 from probes.messages import (
     JSON,
     BrokenCall,
+    ClientTool,
     Deviation,
+    Image,
     Opaque,
     Part,
     Reasoning,
@@ -35,8 +39,9 @@ REASONING_FIELDS = ("reasoning_content", "reasoning")
 REFUSAL = {FORMAT: {"type": "refusal"}}
 MAX_CALLS = 64
 _KNOWN_MESSAGE = ("role", "content", "tool_calls", "function_call")
-_KNOWN_CALL = ("id", "type", "function")
+_KNOWN_CALL = ("id", "type", "function", "custom")
 _KNOWN_FUNCTION = ("name", "arguments")
+_KNOWN_CUSTOM = ("name", "input")
 
 
 @dataclass
@@ -44,6 +49,7 @@ class MessageReader:
     """One pass over one message; collects deviations from the format."""
 
     path: str
+    seed: str = ""
     deviations: list[Deviation] = field(default_factory=list)
 
     def note(self, name: str, path: str) -> None:
@@ -83,19 +89,29 @@ class MessageReader:
             return [self.function("", message["function_call"], legacy, {})]
         return [*calls]
 
-    def call(self, item: JSON, index: int) -> ToolCall | BrokenCall | Opaque:
+    def call(self, item: JSON, index: int) -> ToolCall | BrokenCall:
         path = f"{self.path}.tool_calls[{index}]"
         entry = require_object(item, path)
-        if entry.get("type") == "custom":
-            return Opaque(FORMAT, entry)
-        if entry.get("type") != "function":
+        is_custom = entry.get("type") == "custom"
+        if entry.get("type") != "function" and not is_custom:
             self.note("call_type", f"{path}.type")
         id_ = entry.get("id")
         if not isinstance(id_, str) or not id_:
             self.note("missing_id", f"{path}.id")
             id_ = ""
         more = call_leftover(entry, index)
+        if is_custom:
+            return self.custom(id_, entry.get("custom"), f"{path}.custom", more)
         return self.function(id_, entry.get("function"), f"{path}.function", more)
+
+    def custom(self, id_: str, item: JSON, path: str, more: Mapping[str, JSON]) -> ToolCall:
+        entry = require_object(item, path)
+        name, text = require_text(entry, "name", path), require_text(entry, "input", path)
+        declared = ClientTool(FORMAT, name, custom=True)
+        id_ = id_ or mint_call_id(self.seed, path, name, text)
+        return custom_call(
+            text, id=id_, name=name, client_tool=declared, extra=keep_extra(FORMAT, more)
+        )
 
     def function(
         self, id_: str, item: JSON, path: str, more: Mapping[str, JSON]
@@ -106,7 +122,7 @@ class MessageReader:
             raise WireError("A call has no tool name.", f"{path}.name")
         at = f"{path}.arguments"
         raw = self.raw_arguments(entry.get("arguments"), at)
-        id_ = id_ or mint_id(path, name, raw)
+        id_ = id_ or mint_call_id(self.seed, path, name, raw)
         call = ToolCall(id_, name, {}, FORMAT, raw, extra=keep_extra(FORMAT, more))
         resolved, repeated = read_call(call, at)
         for key in repeated:
@@ -123,12 +139,16 @@ class MessageReader:
         return argument_text(value)
 
 
-def read_content_part(part: JSON) -> Text | Opaque:
-    """A part of a content list: text with its other fields, or kept whole."""
+def read_content_part(part: JSON) -> Text | Image | Opaque:
+    """A part of a content list: text or a picture with its other fields, or kept whole."""
     match part:
         case {"type": "text", "text": str(content)}:
             more = unread_fields(object_or_empty(part), "type", "text")
             return Text(content, keep_extra(FORMAT, more))
+        case {"type": "image_url", "image_url": {"url": str(url)} as address}:
+            outer = unread_fields(object_or_empty(part), "type", "image_url")
+            more = join_levels(outer, image_url=unread_fields(object_or_empty(address), "url"))
+            return read_image_url(url, keep_extra(FORMAT, more))
         case _:
             return Opaque(FORMAT, part)
 
@@ -171,15 +191,12 @@ def message_leftover(message: Mapping[str, JSON]) -> dict[str, JSON]:
 
 
 def call_leftover(entry: Mapping[str, JSON], index: int) -> dict[str, JSON]:
-    """The fields of a call that the value does not carry; `$function` holds the inner ones."""
+    """The fields of a call that the value does not carry; `$function` holds inner ones."""
     own = unread_fields(entry, *_KNOWN_CALL)
     if own.get("index") == index:
         del own["index"]
     return join_levels(
-        own, function=unread_fields(object_or_empty(entry.get("function")), *_KNOWN_FUNCTION)
+        own,
+        function=unread_fields(object_or_empty(entry.get("function")), *_KNOWN_FUNCTION),
+        custom=unread_fields(object_or_empty(entry.get("custom")), *_KNOWN_CUSTOM),
     )
-
-
-def is_custom_call(part: Part) -> bool:
-    """Whether an opaque part is among the calls of a message, not in its content."""
-    return isinstance(part, Opaque) and object_or_empty(part.raw).get("type") == "custom"

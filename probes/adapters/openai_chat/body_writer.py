@@ -4,16 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from probes.adapters.generation.openai_chat import OPTIONS
+from probes.adapters.generation.options import merge_fields, write_generation
+from probes.adapters.images import move_result_images, write_image_url
 from probes.adapters.json_fields import list_or_empty, own_inner_fields, own_outer_fields
-from probes.adapters.openai_chat.assistant_message import FORMAT, REASONING_FIELDS, is_custom_call
+from probes.adapters.openai_chat.assistant_message import FORMAT, REASONING_FIELDS
 from probes.adapters.openai_chat.reply import STOPS, read_usage, write_usage
 from probes.adapters.openai_chat.request import read_choice
-from probes.adapters.openai_chat.tools import has_text_blocks, write_function, write_tools
-from probes.adapters.tool_calls import flagged_text
+from probes.adapters.openai_chat.tools import is_plain, write_custom, write_function
+from probes.adapters.tool_calls import (
+    custom_text,
+    flagged_text,
+    insert_vendor_tools,
+    is_native,
+    sent_choice,
+)
 from probes.call_arguments import call_argument_text
+from probes.events import NO_HEAD, ReplyHead
 from probes.messages import (
     JSON,
     BrokenCall,
+    ClientTool,
+    Image,
     ModelCall,
     Opaque,
     Part,
@@ -39,8 +51,8 @@ TEXTS = ("text",)
 
 def write_request(call: ModelCall) -> dict[str, JSON]:
     """The request body for a question."""
-    own = own_outer_fields(call.extra, FORMAT)
-    body: dict[str, JSON] = {"max_tokens": call.max_tokens, **call.options, **own}
+    own, generation = write_generation(OPTIONS, own_outer_fields(call.extra, FORMAT), call)
+    body = merge_fields(generation, {"max_tokens": call.max_tokens, **call.options, **own})
     # The newer name of the same limit; OpenAI refuses a request with both.
     if "max_completion_tokens" in body:
         body["max_completion_tokens"] = _newer_limit(call, own)
@@ -49,11 +61,14 @@ def write_request(call: ModelCall) -> dict[str, JSON]:
     elif body["max_tokens"] is None:
         del body["max_tokens"]
     body["model"] = call.model
-    body["messages"] = [message for turn in call.turns for message in _messages(turn)]
-    if tools := write_tools(call, _tool, FORMAT):
+    turns = move_result_images(call.turns, carries_blocks)
+    body["messages"] = [message for turn in turns for message in _messages(turn)]
+    if tools := insert_vendor_tools([_tool(spec) for spec in call.tools], call, FORMAT):
         body["tools"] = tools
-    if call.tool_choice is not None and read_choice(own.get("tool_choice")) != call.tool_choice:
-        body["tool_choice"] = _choice(call.tool_choice)
+    choice = sent_choice(call, FORMAT)
+    if choice != read_choice(own.get("tool_choice")):
+        body.pop("tool_choice", None)
+        body |= {"tool_choice": _choice(choice, call)} if choice is not None else {}
     if call.parallel is not None:
         body["parallel_tool_calls"] = call.parallel
     if call.stream:
@@ -61,8 +76,9 @@ def write_request(call: ModelCall) -> dict[str, JSON]:
     return body
 
 
-def write_reply(reply: Reply) -> dict[str, JSON]:
+def write_reply(reply: Reply, head: ReplyHead = NO_HEAD) -> dict[str, JSON]:
     """The body that answers a client. Broken calls are dropped."""
+    reply = head.apply(reply)
     parts = [part for part in reply.parts if not isinstance(part, BrokenCall)]
     message: dict[str, JSON] = {
         "role": "assistant",
@@ -76,7 +92,7 @@ def write_reply(reply: Reply) -> dict[str, JSON]:
         **own_inner_fields(reply.extra, FORMAT, "choice"),
     }
     body: dict[str, JSON] = {
-        **reply_head(reply, "chat.completion"),
+        **reply_head(reply, "chat.completion", head.created),
         "choices": [choice],
     }
     if usage := reply_usage(reply):
@@ -84,12 +100,12 @@ def write_reply(reply: Reply) -> dict[str, JSON]:
     return body
 
 
-def reply_head(reply: Reply, kind: str) -> dict[str, JSON]:
+def reply_head(reply: Reply, kind: str, created: int = 0) -> dict[str, JSON]:
     """The fields of an answer beside its choices."""
     body: dict[str, JSON] = {
         "id": reply.id,
         "object": kind,
-        "created": 0,
+        "created": created,
         "model": reply.model or "",
         **own_outer_fields(reply.extra, FORMAT),
     }
@@ -118,6 +134,8 @@ def finish_reason(reply: Reply) -> str:
 
 def write_call(call: ToolCall | BrokenCall) -> dict[str, JSON]:
     """An entry of tool_calls."""
+    if isinstance(call, ToolCall) and call.client_tool is not None and is_native(call, FORMAT):
+        return _custom_call(call, call.client_tool)
     extra = call.extra if isinstance(call, ToolCall) else {}
     function: dict[str, JSON] = {
         "name": call.name,
@@ -132,6 +150,16 @@ def write_call(call: ToolCall | BrokenCall) -> dict[str, JSON]:
     }
 
 
+def _custom_call(call: ToolCall, tool: ClientTool) -> dict[str, JSON]:
+    custom: dict[str, JSON] = {
+        "name": tool.name,
+        "input": custom_text(call),
+        **own_inner_fields(call.extra, FORMAT, "custom"),
+    }
+    own = own_outer_fields(call.extra, FORMAT)
+    return {"id": call.id, "type": "custom", "custom": custom, **own}
+
+
 def reasoning_name(part: Reasoning) -> str:
     """The field for a reasoning string."""
     if part.kind is ReasoningKind.FIELD and part.raw in REASONING_FIELDS:
@@ -141,7 +169,18 @@ def reasoning_name(part: Reasoning) -> str:
 
 def carries_blocks(result: ToolResult) -> bool:
     """Whether a result's blocks are sent unchanged."""
-    return has_text_blocks(result, TEXTS) or "content" in own_outer_fields(result.extra, FORMAT)
+    if "content" in own_outer_fields(result.extra, FORMAT):
+        return True
+    own = all(map(_is_own_block, result.blocks))
+    return bool(result.blocks) and not result.is_error and own
+
+
+def _is_own_block(block: JSON) -> bool:
+    match block:
+        case {"type": "image_url", "image_url": Mapping(), **more}:
+            return not more
+        case _:
+            return is_plain(block, TEXTS)
 
 
 def _newer_limit(call: ModelCall, own: Mapping[str, JSON]) -> JSON:
@@ -173,19 +212,18 @@ def _is_unsendable(part: Part) -> bool:
 
 def _result(result: ToolResult) -> dict[str, JSON]:
     body: dict[str, JSON] = {"role": "tool", "tool_call_id": result.call_id}
-    body["content"] = [*result.blocks] if has_text_blocks(result, TEXTS) else flagged_text(result)
+    body["content"] = [*result.blocks] if carries_blocks(result) else flagged_text(result)
     return {**body, **own_outer_fields(result.extra, FORMAT)}
 
 
 def _assistant(parts: Sequence[Part], *, foreign: bool) -> dict[str, JSON]:
     """Content, reasoning and calls; `foreign` writes reasoning of other formats as plain text."""
     content = [part for part in parts if _is_content(part) and not (foreign and _is_tagged(part))]
+    content = [part for part in content if not isinstance(part, Image)]
     calls: list[JSON] = []
     for part in parts:
         if isinstance(part, ToolCall | BrokenCall):
             calls.append(write_call(part))
-        elif isinstance(part, Opaque) and is_custom_call(part):
-            calls.append(part.raw)
     refusals = [part.text for part in parts if isinstance(part, Text) and text_label(part)]
     body: dict[str, JSON] = {"content": _content(content, join=True) if content else None}
     if not content and not calls and not refusals:
@@ -200,8 +238,10 @@ def _is_content(part: Part) -> bool:
     match part:
         case Text():
             return not text_label(part)
+        case Image():
+            return True
         case Opaque():
-            return part.format == FORMAT and not is_custom_call(part)
+            return part.format == FORMAT
         case _:
             return _is_tagged(part)
 
@@ -224,6 +264,11 @@ def _content_part(part: Part) -> Mapping[str, JSON] | None:
     match part:
         case Text():
             return {"type": "text", "text": part.text, **own_outer_fields(part.extra, FORMAT)}
+        case Image():
+            inner = own_inner_fields(part.extra, FORMAT, "image_url")
+            address: dict[str, JSON] = {"url": write_image_url(part), **inner}
+            own = own_outer_fields(part.extra, FORMAT)
+            return {"type": "image_url", "image_url": address, **own}
         case Opaque(raw=Mapping() as raw) if part.format == FORMAT:
             return raw
         case Reasoning(kind=ReasoningKind.TAGS):
@@ -249,11 +294,23 @@ def _reasoning(parts: Sequence[Part], *, foreign: bool) -> dict[str, JSON]:
 
 
 def _tool(spec: ToolSpec) -> dict[str, JSON]:
+    if is_native(spec, FORMAT):
+        custom = write_custom(spec) | own_inner_fields(spec.extra, FORMAT, "custom")
+        return {"type": "custom", "custom": custom, **own_outer_fields(spec.extra, FORMAT)}
     function = write_function(spec) | own_inner_fields(spec.extra, FORMAT, "function")
     return {"type": "function", "function": function, **own_outer_fields(spec.extra, FORMAT)}
 
 
-def _choice(choice: ToolChoice) -> JSON:
+def _choice(choice: ToolChoice, call: ModelCall) -> JSON:
+    custom = {spec.name for spec in call.tools if is_native(spec, FORMAT)}
     if choice.mode == "named":
-        return {"type": "function", "function": {"name": choice.name}}
+        return _chosen(choice.name, custom)
+    if choice.names:
+        tools = [_chosen(name, custom) for name in choice.names]
+        return {"type": "allowed_tools", "allowed_tools": {"mode": choice.mode, "tools": tools}}
     return choice.mode
+
+
+def _chosen(name: str, custom: set[str]) -> dict[str, JSON]:
+    kind = "custom" if name in custom else "function"
+    return {"type": kind, kind: {"name": name}}

@@ -12,15 +12,22 @@ from dataclasses import dataclass, field
 from probes.adapters.json_fields import (
     argument_text,
     keep_extra,
-    mint_id,
+    mint_call_id,
     object_or_empty,
     text_or_empty,
 )
 from probes.adapters.openai_chat.assistant_message import FORMAT, MAX_CALLS, call_leftover
 from probes.adapters.openai_chat.reply import MESSAGE
-from probes.adapters.tool_calls import LOST, NAMELESS, as_broken, as_cut_off, read_call
+from probes.adapters.tool_calls import (
+    LOST,
+    NAMELESS,
+    as_broken,
+    as_cut_off,
+    custom_call,
+    read_call,
+)
 from probes.events import PartKind
-from probes.messages import JSON, Breakage, BrokenCall, ToolCall
+from probes.messages import JSON, Breakage, BrokenCall, ClientTool, ToolCall
 from probes.streams.assembler import Assembler
 
 _BLANK = frozenset(" \t\r\n")
@@ -77,6 +84,7 @@ class StreamedCall:
     extra: dict[str, JSON] = field(default_factory=dict)
     started: bool = False
     is_lost: bool = False
+    is_custom: bool = False  # free text: no pieces of JSON
     end: JsonEndScanner = field(default_factory=JsonEndScanner)
 
     @property
@@ -91,13 +99,14 @@ class StreamedCall:
 
     def is_complete(self) -> bool:
         """Whether the arguments so far are one complete JSON value."""
-        return self.end.reached(self.pieces)
+        return not self.is_custom and self.end.reached(self.pieces)
 
 
 class CallStream:
     """The calls of one stream, in the order they began."""
 
-    def __init__(self, assembler: Assembler) -> None:
+    def __init__(self, assembler: Assembler, seed: str = "") -> None:
+        self._seed = seed
         self.calls: list[StreamedCall] = []
         self._assembler = assembler
         self._note = assembler.note
@@ -135,7 +144,9 @@ class CallStream:
         for call in self.calls:
             if not call.started:
                 call.started = True
-                self._assembler.start(call.key, PartKind.CALL, id=call.id, name=call.name)
+                # The name of free text is not known to be one of a function.
+                name = "" if call.is_custom else call.name
+                self._assembler.start(call.key, PartKind.CALL, id=call.id, name=name)
             if call is last:
                 return
 
@@ -155,7 +166,7 @@ class CallStream:
 
     def _find(self, entry: Mapping[str, JSON], index: int | None, path: str) -> StreamedCall | None:
         id_ = text_or_empty(entry.get("id"))
-        name = text_or_empty(object_or_empty(entry.get("function")).get("name"))
+        name = text_or_empty(_inner(entry).get("name"))
         known = self._by_index.get(index) if index is not None else self._by_id.get(id_)
         if known is None:
             return self._find_unknown(id_, name, index, path)
@@ -198,11 +209,13 @@ class CallStream:
         return call
 
     def _merge(self, call: StreamedCall, entry: Mapping[str, JSON], path: str) -> None:
-        function = object_or_empty(entry.get("function"))
+        function = _inner(entry)
         begun = bool(call.name or call.pieces)
+        call.is_custom = call.is_custom or "custom" in entry
         self._merge_id(call, entry.get("id"), path)
         self._merge_name(call, function.get("name"), path)
-        self._merge_arguments(call, function.get("arguments"), f"{path}.function.arguments")
+        arguments = function.get("input" if call.is_custom else "arguments")
+        self._merge_arguments(call, arguments, f"{path}.function.arguments")
         if not begun and call.name and call.pieces and call.is_complete():
             self._note("whole_call_in_one_chunk", path)
         for key, value in call_leftover({**entry, "index": call.position}, call.position).items():
@@ -240,6 +253,9 @@ class CallStream:
         if not value:
             return
         self.start_until(call)
+        if call.is_custom:
+            call.pieces.append(value)
+            return
         self._assembler.extend(call.key, value)
         if self._assembler.is_cut(call.key):
             call.is_lost = True
@@ -250,17 +266,24 @@ class CallStream:
         raw = "".join(call.pieces)
         if not call.id and not call.legacy:
             self._note("missing_id", f"{MESSAGE}.tool_calls[{call.position}].id")
-        id_ = call.id or mint_id(call.path, call.name, raw)
+        id_ = call.id or mint_call_id(self._seed, call.path, call.name, raw)
         at = f"{call.path}.arguments"
         value = ToolCall(id_, call.name, {}, FORMAT, raw, extra=keep_extra(FORMAT, call.extra))
         if not call.name:
             return as_broken(value, NAMELESS, Breakage.UNKNOWN_TOOL, f"{call.path}.name")
         if call.is_lost or cut:
             return as_cut_off(value, at, LOST if call.is_lost else cut)
+        if call.is_custom:
+            declared = ClientTool(FORMAT, call.name, custom=True)
+            return custom_call(raw, id=id_, name=call.name, client_tool=declared, extra=value.extra)
         resolved, repeated = read_call(value, at)
         for key in repeated:
             self._note("duplicate_key", f"{at}.{key}")
         return resolved
+
+
+def _inner(entry: Mapping[str, JSON]) -> Mapping[str, JSON]:
+    return object_or_empty(entry.get("custom" if "custom" in entry else "function"))
 
 
 def _index(entry: Mapping[str, JSON]) -> int | None:

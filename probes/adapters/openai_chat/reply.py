@@ -14,6 +14,7 @@ from probes.adapters.json_fields import (
     unread_fields,
 )
 from probes.adapters.openai_chat.assistant_message import FORMAT, MessageReader, message_leftover
+from probes.adapters.reply_errors import read_reply_error
 from probes.adapters.tool_calls import as_cut_off, has_calls
 from probes.errors import WireError
 from probes.messages import (
@@ -22,6 +23,7 @@ from probes.messages import (
     Deviation,
     Part,
     Reply,
+    ReplyError,
     Stop,
     ToolCall,
     Usage,
@@ -41,9 +43,9 @@ KNOWN_BODY = ("id", "object", "model", "choices", "usage", "system_fingerprint")
 KNOWN_CHOICE = ("index", "message", "delta", "finish_reason")
 
 
-def read_reply(body: JSON) -> Reply:
+def read_reply(body: JSON, seed: str = "") -> Reply:
     """The reply in a Chat Completions body; raises WireError with the invalid path."""
-    reading = MessageReader(MESSAGE)
+    reading = MessageReader(MESSAGE, seed)
     root = require_object(body, "$")
     choice = _choice(root, reading)
     message = require_object(choice.get("message"), MESSAGE)
@@ -64,7 +66,16 @@ def read_reply(body: JSON) -> Reply:
         deviations=(*reading.deviations, *notes),
         extra=reply_extra(root, choice, message_leftover(message)),
         raw=root,
+        error=read_answer_error(root, choice) if stop is Stop.ERROR else None,
     )
+
+
+def read_answer_error(root: Mapping[str, JSON], choice: Mapping[str, JSON]) -> ReplyError | None:
+    """The error beside the choices, or in one of them, as relays send it."""
+    error = root.get("error") or choice.get("error") or root.get("base_resp")
+    if isinstance(error, Mapping) and "status_msg" in error:
+        error = {"message": error["status_msg"], "code": error.get("status_code")}
+    return read_reply_error(error) if error else None
 
 
 def settle_stop(reason: str | None, parts: Sequence[Part]) -> tuple[Stop, list[Deviation]]:

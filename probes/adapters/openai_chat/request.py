@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from probes.adapters.generation.openai_chat import OPTIONS
+from probes.adapters.generation.options import read_generation
+from probes.adapters.images import typed_parts
 from probes.adapters.json_fields import (
+    blocks_text,
     count_or_none,
     join_levels,
     keep_extra,
     require_list,
     require_object,
     require_text,
+    result_text,
     text_or_empty,
     unread_fields,
 )
@@ -21,10 +26,19 @@ from probes.adapters.openai_chat.assistant_message import (
     message_leftover,
     read_content_part,
 )
-from probes.adapters.openai_chat.tools import KNOWN_FUNCTION, read_function, read_tools
+from probes.adapters.openai_chat.tools import (
+    KNOWN_FUNCTION,
+    MODES,
+    allowed_tools,
+    read_custom,
+    read_function,
+    read_tools,
+)
 from probes.errors import WireError
 from probes.messages import (
     JSON,
+    ClientTool,
+    Image,
     ModelCall,
     Part,
     Role,
@@ -44,7 +58,6 @@ ROLES = {
     "tool": Role.TOOL,
     "function": Role.TOOL,
 }
-MODES = {"auto": "auto", "none": "none", "required": "required", "any": "required"}
 _KNOWN_BODY = (
     "model",
     "messages",
@@ -62,21 +75,23 @@ def read_request(body: JSON) -> ModelCall:
     reading = _History()
     for index, item in enumerate(require_list(root.get("messages"), "$.messages")):
         reading.add(require_object(item, f"$.messages[{index}]"), f"$.messages[{index}]")
-    specs, others = read_tools(root.get("tools"), _spec)
+    specs, vendor_tools = read_tools(root.get("tools"), FORMAT, _specs)
     choice = read_choice(root.get("tool_choice"))
     own = unread_fields(root, *_KNOWN_BODY)
-    if choice is None or root.get("tool_choice") == "any":
+    if not _is_plain(root.get("tool_choice")):
         own |= {key: root[key] for key in ("tool_choice",) if key in root}
     parallel = root.get("parallel_tool_calls")
     return ModelCall(
         model=require_text(root, "model", "$"),
         turns=tuple(reading.turns),
-        tools=tuple(specs),
+        tools=specs,
         max_tokens=_limit(root, own),
         tool_choice=choice,
         parallel=parallel if isinstance(parallel, bool) else None,
+        generation=read_generation(OPTIONS, root),
         stream=root.get("stream") is True,
-        extra=keep_extra(FORMAT, join_levels(own, tools=others)),
+        extra=keep_extra(FORMAT, own),
+        vendor_tools=vendor_tools,
     )
 
 
@@ -85,7 +100,9 @@ def read_choice(value: JSON) -> ToolChoice | None:
     match value:
         case str() if value in MODES:
             return ToolChoice(MODES[value])
-        case {"type": "function", "function": {"name": str(name)}}:
+        case {"type": "allowed_tools", "allowed_tools": {"mode": mode, "tools": tools}}:
+            return allowed_tools(mode, tools, _chosen_name)
+        case Mapping() if name := _chosen_name(value):
             return ToolChoice("named", name)
         case _:
             return None
@@ -125,19 +142,20 @@ class _History:
             return ToolResult(self._call_id(name), _message_text(message, path), name=name)
         own = unread_fields(message, "role", "tool_call_id", "content")
         content = message.get("content")
-        parts = _content(content, path)
-        texts = [part.text for part in parts if isinstance(part, Text)]
         blocks = tuple(content) if isinstance(content, list) else ()
-        if len(blocks) == 1 and parts == (Text("".join(texts)),):
+        text = blocks_text(blocks, "") if blocks else result_text(content)
+        parts = _content(content, path) if blocks else (Text(text),)
+        if len(blocks) == 1 and parts == (Text(text),):
             blocks = ()
-        if any(not isinstance(part, Text) or part.extra for part in parts):
+        if any(not isinstance(part, Text | Image) or part.extra for part in parts):
             own["content"] = content
         return ToolResult(
             require_text(message, "tool_call_id", path),
-            "".join(texts),
+            text,
             name=text_or_empty(message.get("name")),
             blocks=blocks,
             extra=keep_extra(FORMAT, own),
+            parts=typed_parts(parts),
         )
 
     def _call_id(self, name: str) -> str:
@@ -167,6 +185,45 @@ def _content(content: JSON, path: str) -> tuple[Part, ...]:
 def _message_text(message: Mapping[str, JSON], path: str) -> str:
     parts = _content(message.get("content"), path)
     return "".join(part.text for part in parts if isinstance(part, Text))
+
+
+def _is_plain(choice: JSON) -> bool:
+    """Whether a tool choice is written exactly as we would write it."""
+    match choice:
+        case "auto" | "none" | "required":
+            return True
+        case {"type": "function", "function": {"name": str(), **more}, **others}:
+            return not more and not others
+        case _:
+            return False
+
+
+def _chosen_name(choice: Mapping[str, JSON]) -> str:
+    match choice:
+        case {"type": "function", "function": {"name": str(name)}}:
+            return name
+        case {"type": "custom", "custom": {"name": str(name)}}:
+            return name
+        case _:
+            return ""
+
+
+def _specs(entry: Mapping[str, JSON], path: str) -> Iterator[ToolSpec]:
+    match entry.get("type"):
+        case "function":
+            yield _spec(entry, path)
+        case "custom":
+            yield _custom_spec(entry, path)
+        case _:
+            return
+
+
+def _custom_spec(entry: Mapping[str, JSON], path: str) -> ToolSpec:
+    custom = require_object(entry.get("custom"), f"{path}.custom")
+    inner = unread_fields(custom, "name", "description")
+    more = join_levels(unread_fields(entry, "type", "custom"), custom=inner)
+    declared = ClientTool(FORMAT, text_or_empty(custom.get("name")), custom=True)
+    return read_custom(custom, f"{path}.custom", keep_extra(FORMAT, more), declared)
 
 
 def _spec(entry: Mapping[str, JSON], path: str) -> ToolSpec:

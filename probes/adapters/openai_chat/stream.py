@@ -9,6 +9,7 @@ from typing_extensions import override
 from probes.adapters.json_fields import (
     list_or_empty,
     object_or_empty,
+    text_or_empty,
     text_or_none,
     unread_fields,
 )
@@ -25,6 +26,7 @@ from probes.adapters.openai_chat.reply import (
     FINISH,
     MESSAGE,
     STOPS,
+    read_answer_error,
     read_reply,
     read_usage,
     reply_extra,
@@ -35,10 +37,12 @@ from probes.adapters.tool_calls import BROKEN_OFF, CUT
 from probes.events import PartKind
 from probes.messages import (
     JSON,
+    Image,
     Opaque,
     Reasoning,
     ReasoningKind,
     Reply,
+    ReplyError,
     Stop,
     Text,
 )
@@ -52,9 +56,9 @@ class ChatStreamReader(OpenAIStreamReader):
     NOTHING_SENT = "no_chunks"
     NOTES_KEEPALIVES = True
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._calls = CallStream(self._assembler)
+    def __init__(self, seed: str = "") -> None:
+        super().__init__(seed)
+        self._calls = CallStream(self._assembler, seed)
         self._details = DetailsStream()
         self._choice: dict[str, JSON] = {}
         self._message: dict[str, JSON] = {}
@@ -85,6 +89,8 @@ class ChatStreamReader(OpenAIStreamReader):
         if body.get("usage") and not choices and self._finish is None and self._calls.calls:
             self._assembler.note("usage_before_finish", "$.usage")
         _keep(self._head, unread_fields(body, "choices"))
+        if not self._assembler.begun:
+            self._assembler.begin(self.id, text_or_empty(self._head.get("model")))
         for item in choices:
             choice = object_or_empty(item)
             if choice.get("index") in (0, None):
@@ -132,14 +138,14 @@ class ChatStreamReader(OpenAIStreamReader):
                 if isinstance(part, Text):
                     self._add_text(part.text)
                 else:
-                    self._add_opaque(part)
+                    self._add_whole(part)
 
     def _add_text(self, text: str) -> None:
         self._close_reasoning()
         self._begin("text", PartKind.TEXT, "content")
         self._assembler.extend(("text", self._runs), text)
 
-    def _add_opaque(self, part: Opaque) -> None:
+    def _add_whole(self, part: Image | Opaque) -> None:
         self._close_reasoning()
         self._close_text()
         self._runs += 1
@@ -235,8 +241,14 @@ class ChatStreamReader(OpenAIStreamReader):
                 deviations=self._assembler.deviations,
                 extra=reply_extra(self._head, self._choice, self._message),
                 raw=self._head,
+                error=self._error(),
             )
         )
+
+    def _error(self) -> ReplyError | None:
+        if not self._failed and self._finish != "error":
+            return None
+        return read_answer_error(self._head, self._choice)
 
     def _settle_parts(self) -> None:
         if self._assembler.is_open("refusal"):
@@ -274,7 +286,7 @@ class ChatStreamReader(OpenAIStreamReader):
     @override
     def _read_unstreamed_body(self, body: Mapping[str, JSON]) -> Reply | None:
         if read_error(body) is None:
-            return read_reply(body)
+            return read_reply(body, self._seed)
         self._read_body(body, "error")
         return None
 

@@ -7,16 +7,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from probes.adapters.json_fields import object_or_empty, own_inner_fields, own_outer_fields
-from probes.adapters.openai_chat.assistant_message import FORMAT, REASONING_FIELDS, is_custom_call
+from probes.adapters.openai_chat.assistant_message import FORMAT, REASONING_FIELDS
 from probes.adapters.openai_chat.body_writer import (
     DEFAULT_FIELD,
     finish_reason,
     reply_head,
     reply_usage,
+    write_call,
 )
-from probes.adapters.openai_chat.errors import INTERRUPTED, write_error
+from probes.adapters.openai_chat.errors import write_failure
+from probes.adapters.reply_errors import keeps_error, reply_error
+from probes.adapters.stream_head import StreamHead
+from probes.adapters.tool_calls import is_native
 from probes.call_arguments import call_argument_text
-from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
+from probes.events import (
+    NO_HEAD,
+    Event,
+    PartDelta,
+    PartEnded,
+    PartKind,
+    PartStarted,
+    ReplyEnded,
+    ReplyHead,
+    ReplyStarted,
+)
 from probes.messages import (
     JSON,
     BrokenCall,
@@ -45,22 +59,21 @@ class _Open:
 
 
 class OpenAIStreamWriter:
-    """Events to chunks. Id and model are known only at the end unless they are passed."""
+    """Events to chunks, each with the id and the model."""
 
-    def __init__(self, id: str = "", model: str = "", created: int = 0) -> None:
-        self._head: dict[str, JSON] = {
-            "id": id,
-            "object": "chat.completion.chunk",
-            "created": created,
-            "model": model,
-        }
+    def __init__(self, head: ReplyHead = NO_HEAD) -> None:
+        self._reply = StreamHead(head)
+        self._head: dict[str, JSON] = {}
         self._open: dict[int, _Open] = {}
         self._calls = 0
         self._begun = False
         self._broken = False
 
     def write(self, event: Event) -> bytes:
+        self._reply.read(event)
         match event:
+            case ReplyStarted():
+                return b""
             case PartStarted():
                 return self._first() + self._start(event)
             case PartDelta():
@@ -70,10 +83,19 @@ class OpenAIStreamWriter:
             case ReplyEnded():
                 return self._first() + self._end(event.reply)
 
+    def heartbeat(self) -> bytes:
+        return b"" if self._reply.ended else self._first() + self._chunk({})
+
     def _first(self) -> bytes:
         if self._begun:
             return b""
         self._begun = True
+        self._head = {
+            "id": self._reply.id,
+            "object": "chat.completion.chunk",
+            "created": self._reply.given.created,
+            "model": self._reply.model,
+        }
         return self._chunk({"role": "assistant", "content": None})
 
     def _start(self, event: PartStarted) -> bytes:
@@ -118,6 +140,10 @@ class OpenAIStreamWriter:
                 return self._chunk(more) if more else b""
 
     def _finish_call(self, part: _Open, call: ToolCall) -> bytes:
+        if is_native(call, FORMAT) and not part.announced:
+            part.position, part.announced = self._calls, True
+            self._calls += 1
+            return self._call(part, write_call(call))
         data = b"" if part.announced else self._announce(part, call.id, call.name)
         if not part.written and (text := call_argument_text(call)):
             data += self._call(part, {"function": {"arguments": text}})
@@ -127,16 +153,18 @@ class OpenAIStreamWriter:
         return data + self._call(part, own) if own else data
 
     def _end(self, reply: Reply) -> bytes:
-        self._head = {**self._head, **_written_fields(reply_head(reply, "chat.completion.chunk"))}
+        named = self._reply.apply(reply)
+        self._head = {**self._head, **_written_fields(reply_head(named, "chat.completion.chunk"))}
         if reply.stop is Stop.ERROR:
             error = object_or_empty(object_or_empty(reply.extra.get(FORMAT)).get("error"))
-            return _data({"error": error} if error else write_error(500, INTERRUPTED)) + DONE
+            kept = keeps_error(error, reply)
+            return _data({"error": error} if kept else write_failure(reply_error(reply))) + DONE
         reason = finish_reason(reply)
         if self._broken and reason == "tool_calls":
             reason = "stop"
         message = own_inner_fields(reply.extra, FORMAT, "message")
         data = self._chunk(message, reason, own_inner_fields(reply.extra, FORMAT, "choice"))
-        if usage := reply_usage(reply):
+        if self._reply.given.include_usage and (usage := reply_usage(reply)):
             data += _data({**self._head, "choices": [], "usage": usage})
         return data + DONE
 
@@ -162,7 +190,7 @@ def _unwritten(started: PartStarted, part: Part) -> dict[str, JSON]:
             return {"reasoning_details": part.raw}
         case Reasoning() if part.text or part.kind is ReasoningKind.FIELD:
             return {_reasoning_field(started.name): part.text}
-        case Opaque() if part.format == FORMAT and not is_custom_call(part):
+        case Opaque() if part.format == FORMAT:
             return {"content": [part.raw]}
         case _:
             return {}

@@ -1,50 +1,50 @@
-"""Tools and results, as far as OpenAI's two formats share them."""
+"""Tools, tool choices and results, as far as OpenAI's two formats share them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from probes.adapters.json_fields import (
-    list_or_empty,
     object_or_empty,
     require_list,
     require_object,
     require_text,
     text_or_empty,
 )
-from probes.messages import JSON, Extra, ModelCall, ToolResult, ToolSpec
+from probes.adapters.tool_calls import custom_schema
+from probes.messages import (
+    JSON,
+    ClientTool,
+    Extra,
+    ToolChoice,
+    ToolResult,
+    ToolSpec,
+    VendorTool,
+)
 
 KNOWN_FUNCTION = ("name", "description", "parameters", "strict")
+MODES = {"auto": "auto", "none": "none", "required": "required", "any": "required"}
+Entry = Mapping[str, JSON]
 
 
 def read_tools(
-    value: JSON, read_spec: Callable[[Mapping[str, JSON], str], ToolSpec]
-) -> tuple[list[ToolSpec], list[JSON]]:
-    """The functions, and the tools of other types with their positions."""
+    value: JSON, format: str, read_specs: Callable[[Entry, str], Iterable[ToolSpec]]
+) -> tuple[tuple[ToolSpec, ...], tuple[VendorTool, ...]]:
+    """The client's tools, and the tools that the format defines."""
     specs: list[ToolSpec] = []
-    others: list[JSON] = []
+    defined: list[VendorTool] = []
     for index, item in enumerate([] if value is None else require_list(value, "$.tools")):
         entry = require_object(item, f"$.tools[{index}]")
-        if entry.get("type") == "function":
-            specs.append(read_spec(entry, f"$.tools[{index}]"))
+        if found := list(read_specs(entry, f"$.tools[{index}]")):
+            specs += found
         else:
-            others.append({"at": index, "tool": entry})
-    return specs, others
+            defined.append(_vendor_tool(entry, format, index))
+    return tuple(specs), tuple(defined)
 
 
-def write_tools(
-    call: ModelCall, write_spec: Callable[[ToolSpec], dict[str, JSON]], format: str
-) -> list[JSON]:
-    """All tools, those of other types at their positions."""
-    tools: list[JSON] = [write_spec(spec) for spec in call.tools]
-    for other in list_or_empty(object_or_empty(call.extra.get(format)).get("$tools")):
-        entry = object_or_empty(other)
-        if isinstance(position := entry.get("at"), int):
-            tools.insert(position, entry.get("tool"))
-    return tools
-
-
-def read_function(fields: Mapping[str, JSON], path: str, extra: Extra) -> ToolSpec:
+def read_function(
+    fields: Entry, path: str, extra: Extra, declared: ClientTool | None = None
+) -> ToolSpec:
     """A function declaration."""
     schema, strict = fields.get("parameters"), fields.get("strict")
     return ToolSpec(
@@ -53,6 +53,18 @@ def read_function(fields: Mapping[str, JSON], path: str, extra: Extra) -> ToolSp
         None if schema is None else object_or_empty(schema),
         strict if isinstance(strict, bool) else None,
         extra,
+        declared,
+    )
+
+
+def read_custom(fields: Entry, path: str, extra: Extra, declared: ClientTool) -> ToolSpec:
+    """The declaration of a tool that takes free text."""
+    return ToolSpec(
+        require_text(fields, "name", path),
+        text_or_empty(fields.get("description")),
+        custom_schema(fields.get("format")),
+        extra=extra,
+        client_tool=declared,
     )
 
 
@@ -68,6 +80,21 @@ def write_function(spec: ToolSpec) -> dict[str, JSON]:
     return function
 
 
+def write_custom(spec: ToolSpec) -> dict[str, JSON]:
+    """The fields of a tool that takes free text."""
+    assert spec.client_tool is not None
+    name: dict[str, JSON] = {"name": spec.client_tool.name}
+    return name | ({"description": spec.description} if spec.description else {})
+
+
+def allowed_tools(mode: JSON, tools: JSON, read_name: Callable[[Entry], str]) -> ToolChoice | None:
+    """A choice that permits some of the tools."""
+    if not isinstance(mode, str) or mode not in MODES or not isinstance(tools, list | tuple):
+        return None
+    names = [read_name(object_or_empty(tool)) for tool in tools]
+    return ToolChoice(MODES[mode], names=tuple(names)) if names and all(names) else None
+
+
 def has_text_blocks(result: ToolResult, types: Container[str]) -> bool:
     """Whether a result's blocks are texts, which can be sent unchanged."""
     plain = all(is_plain(block, types) for block in result.blocks)
@@ -78,3 +105,9 @@ def is_plain(block: JSON, types: Container[str]) -> bool:
     """Whether a block is only text."""
     fields = object_or_empty(block)
     return set(fields) == {"type", "text"} and text_or_empty(fields.get("type")) in types
+
+
+def _vendor_tool(entry: Entry, format: str, position: int) -> VendorTool:
+    type_ = text_or_empty(entry.get("type"))
+    name = text_or_empty(entry.get("name")) or text_or_empty(entry.get("server_label"))
+    return VendorTool(name or type_, type_, format, entry, position)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from probes.adapters.base import bearer_header
 from probes.adapters.format_support import FormatSupport
-from probes.adapters.openai_chat.errors import write_error
+from probes.adapters.openai_chat.errors import write_error, write_failure
 from probes.adapters.openai_responses.items import FORMAT
 from probes.adapters.openai_responses.reply import read_error, read_reply, write_reply
 from probes.adapters.openai_responses.request import carries_blocks, read_request, write_request
@@ -15,6 +15,7 @@ SUPPORT = FormatSupport(
     lambda reasoning: reasoning.kind is ReasoningKind.ITEM,
     carries_blocks,
     error_flag=False,
+    subsets=frozenset({"auto", "required"}),
     tagged_reasoning=True,
     broken_calls=True,
     extra_first=False,
@@ -37,4 +38,5 @@ class OpenAIResponsesAdapter:
     write_stream = ResponsesStreamWriter
     read_error = staticmethod(read_error)
     write_error = staticmethod(write_error)
+    write_failure = staticmethod(write_failure)
     losses = staticmethod(SUPPORT.losses)

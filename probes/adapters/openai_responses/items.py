@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
+from probes.adapters.images import read_image_url, write_image_url
 from probes.adapters.json_fields import (
     join_levels,
     keep_extra,
     list_or_empty,
+    mint_call_id,
     mint_id,
     object_or_empty,
     own_inner_fields,
@@ -16,13 +19,23 @@ from probes.adapters.json_fields import (
     text_or_empty,
     unread_fields,
 )
-from probes.adapters.tool_calls import NAMELESS, as_broken, as_cut_off, read_call
+from probes.adapters.tool_calls import (
+    NAMELESS,
+    as_broken,
+    as_cut_off,
+    custom_call,
+    custom_text,
+    is_native,
+    read_call,
+)
 from probes.call_arguments import call_argument_text
 from probes.messages import (
     JSON,
     Breakage,
     BrokenCall,
+    ClientTool,
     Extra,
+    Image,
     Opaque,
     Part,
     Reasoning,
@@ -37,24 +50,27 @@ UNFINISHED = "The call is marked as incomplete."
 REFUSAL = "refusal"
 TEXTS = frozenset({"input_text", "output_text", "text"})
 _KNOWN_MESSAGE = ("type", "role", "content")
-_KNOWN_CALL = ("type", "call_id", "name", "arguments")
+_KNOWN_CALL = ("type", "call_id", "name", "namespace", "arguments")
+_KNOWN_CUSTOM = ("type", "call_id", "name", "namespace", "input")
 
 
-def item_parts(item: JSON, path: str) -> list[Part]:
+def item_parts(item: JSON, path: str, seed: str = "") -> list[Part]:
     """The parts of one item. Uninterpreted items are kept whole."""
     fields = object_or_empty(item)
     match fields.get("type"):
         case "message":
             return [*message_parts(fields)]
         case "function_call":
-            return [call_part(fields, path)]
+            return [call_part(fields, path, seed)]
+        case "custom_tool_call" if isinstance(fields.get("name"), str):
+            return [custom_part(fields, path, seed)]
         case "reasoning":
             return [Reasoning(reasoning_text(fields), ReasoningKind.ITEM, fields)]
         case _:
             return [Opaque(FORMAT, item)]
 
 
-def message_parts(item: Mapping[str, JSON]) -> list[Text | Opaque]:
+def message_parts(item: Mapping[str, JSON]) -> list[Text | Image | Opaque]:
     """The content of a message; each text keeps the fields of its item."""
     own = unread_fields(item, *_KNOWN_MESSAGE)
     content = item.get("content")
@@ -63,17 +79,43 @@ def message_parts(item: Mapping[str, JSON]) -> list[Text | Opaque]:
     return [_content_part(part, own) for part in list_or_empty(content)]
 
 
-def call_part(item: Mapping[str, JSON], path: str) -> ToolCall | BrokenCall:
+def call_part(item: Mapping[str, JSON], path: str, seed: str) -> ToolCall | BrokenCall:
     """A function_call item; results are paired by its call_id, never by its id."""
     name, raw = text_or_empty(item.get("name")), text_or_empty(item.get("arguments"))
-    id_ = text_or_empty(item.get("call_id")) or mint_id(path, name, raw)
+    id_ = text_or_empty(item.get("call_id")) or mint_call_id(seed, path, name, raw)
     extra = keep_extra(FORMAT, unread_fields(item, *_KNOWN_CALL))
-    call = ToolCall(id_, name, {}, FORMAT, raw, extra=extra)
+    declared = _declared(item, custom=False)
+    flat = flat_name(declared.namespace, name) if declared.namespace else name
+    call = ToolCall(id_, flat, {}, FORMAT, raw, extra=extra)
+    call = replace(call, client_tool=declared) if declared.namespace else call
     if not name:
         return as_broken(call, NAMELESS, Breakage.UNKNOWN_TOOL, f"{path}.name")
     if item.get("status") == "incomplete":
         return as_cut_off(call, f"{path}.arguments", UNFINISHED)
     return read_call(call, f"{path}.arguments")[0]
+
+
+def custom_part(item: Mapping[str, JSON], path: str, seed: str) -> ToolCall | BrokenCall:
+    """A custom_tool_call item, whose input is free text."""
+    declared, text = _declared(item, custom=True), item.get("input")
+    name = flat_name(declared.namespace, declared.name) if declared.namespace else declared.name
+    id_ = text_or_empty(item.get("call_id"))
+    id_ = id_ or mint_call_id(seed, path, name, text_or_empty(text))
+    extra = keep_extra(FORMAT, unread_fields(item, *_KNOWN_CUSTOM))
+    call = custom_call(text_or_empty(text), id=id_, name=name, client_tool=declared, extra=extra)
+    if not isinstance(text, str) or item.get("status") == "incomplete":
+        return as_cut_off(call, f"{path}.input", UNFINISHED)
+    return call
+
+
+def flat_name(namespace: str, name: str) -> str:
+    """A tool's name with that of its namespace, for formats without namespaces."""
+    return f"{namespace}__{name}"
+
+
+def _declared(item: Mapping[str, JSON], *, custom: bool) -> ClientTool:
+    name, namespace = (text_or_empty(item.get(key)) for key in ("name", "namespace"))
+    return ClientTool(FORMAT, name, namespace, custom)
 
 
 def reasoning_text(item: Mapping[str, JSON]) -> str:
@@ -110,6 +152,8 @@ def write_text(part: Part, *, role: str = "assistant", full: bool = False) -> di
     """One entry of a message's content."""
     if isinstance(part, Opaque):
         return dict(object_or_empty(part.raw))
+    if isinstance(part, Image):
+        return write_image(part)
     if isinstance(part, Reasoning):
         return {"type": "output_text", "text": str(part.raw)}
     assert isinstance(part, Text)
@@ -121,18 +165,38 @@ def write_text(part: Part, *, role: str = "assistant", full: bool = False) -> di
     return {"type": kind, "text": part.text, **blank, **own}
 
 
+def write_image(image: Image) -> dict[str, JSON]:
+    """A picture in a message or a result."""
+    own = own_outer_fields(image.extra, FORMAT)
+    # Required in a message by the SDK's types, though not by the API.
+    detail: dict[str, JSON] = {} if FORMAT in image.extra else {"detail": "auto"}
+    return {"type": "input_image", "image_url": write_image_url(image), **detail, **own}
+
+
 def write_call(call: ToolCall | BrokenCall, extra: Extra) -> dict[str, JSON]:
-    """A function_call item."""
+    """A function_call item, or the item that the call's tool was declared for."""
+    own = own_outer_fields(extra, FORMAT)
+    if isinstance(call, ToolCall) and call.client_tool is not None and is_native(call, FORMAT):
+        return _write_declared(call, call.client_tool) | own
     return {
         "type": "function_call",
         "call_id": call.id,
         "name": call.name,
         "arguments": call_argument_text(call),
-        **own_outer_fields(extra, FORMAT),
+        **own,
     }
 
 
-def _content_part(part: JSON, item: Mapping[str, JSON]) -> Text | Opaque:
+def _write_declared(call: ToolCall, tool: ClientTool) -> dict[str, JSON]:
+    item: dict[str, JSON] = {"call_id": call.id, "name": tool.name}
+    if tool.namespace:
+        item["namespace"] = tool.namespace
+    if tool.custom:
+        return {"type": "custom_tool_call", **item, "input": custom_text(call)}
+    return {"type": "function_call", **item, "arguments": call_argument_text(call)}
+
+
+def _content_part(part: JSON, item: Mapping[str, JSON]) -> Text | Image | Opaque:
     match part:
         case {"type": "input_text" | "output_text" | "text", "text": str(text)}:
             own = unread_fields(object_or_empty(part), "type", "text")
@@ -142,6 +206,9 @@ def _content_part(part: JSON, item: Mapping[str, JSON]) -> Text | Opaque:
         case {"type": "refusal", "refusal": str(text)}:
             own = unread_fields(object_or_empty(part), "refusal")
             return Text(text, keep_extra(FORMAT, join_levels(own, item=dict(item))))
+        case {"type": "input_image", "image_url": str(url)}:
+            own = unread_fields(object_or_empty(part), "type", "image_url")
+            return read_image_url(url, {FORMAT: own})
         case _:
             return Opaque(FORMAT, part)
 
@@ -172,7 +239,8 @@ def _message(parts: Sequence[Part], index: int, seed: str | None) -> dict[str, J
 def _item(part: Part, index: int, seed: str | None) -> Iterator[JSON]:
     match part:
         case ToolCall() if seed is not None:
-            head: dict[str, JSON] = {"id": item_id("fc", index, seed), "status": "completed"}
+            prefix = "ctc" if part.client_tool and part.client_tool.custom else "fc"
+            head: dict[str, JSON] = {"id": item_id(prefix, index, seed), "status": "completed"}
             yield {**head, **write_call(part, part.extra)}
         case ToolCall():
             yield write_call(part, part.extra)

@@ -21,12 +21,20 @@ from probes.adapters.json_fields import (
 )
 from probes.adapters.openai_chat import errors
 from probes.adapters.openai_responses.items import FORMAT, item_parts, write_items
+from probes.adapters.reply_errors import (
+    error_text,
+    keeps_error,
+    read_reply_error,
+    reply_error,
+)
 from probes.adapters.tool_calls import as_cut_off, has_calls, repeats_id
 from probes.errors import WireError
+from probes.events import NO_HEAD, ReplyHead
 from probes.messages import (
     JSON,
     BrokenCall,
     Deviation,
+    ErrorKind,
     Part,
     Reply,
     Stop,
@@ -38,10 +46,18 @@ from probes.streams.assembler import text_label
 
 MAX_ITEMS = 1024
 KNOWN_BODY = ("id", "object", "status", "error", "incomplete_details", "model", "output", "usage")
+# Codex gives up on these, although another try may succeed.
+FATAL = ("server_is_overloaded", "slow_down")
+ERROR_CODES = {
+    ErrorKind.RATE_LIMIT: "rate_limit_exceeded",
+    ErrorKind.CONTEXT_OVERFLOW: "context_length_exceeded",
+    ErrorKind.INVALID_REQUEST: "invalid_prompt",
+    ErrorKind.QUOTA: "insufficient_quota",
+}
 REASONS = {"max_output_tokens": Stop.LENGTH, "content_filter": Stop.REFUSAL}
 
 
-def read_reply(body: JSON) -> Reply:
+def read_reply(body: JSON, seed: str = "") -> Reply:
     """The reply in a Responses body; raises WireError with the invalid path."""
     root = require_object(body, "$")
     items = require_list(root.get("output"), "$.output")
@@ -50,7 +66,7 @@ def read_reply(body: JSON) -> Reply:
     parts: list[Part] = []
     for index, item in enumerate(items):
         require_object(item, f"$.output[{index}]")
-        parts += item_parts(item, f"$.output[{index}]")
+        parts += item_parts(item, f"$.output[{index}]", seed)
     stop = read_stop(root, parts)
     if stop is Stop.LENGTH:
         parts = cut_last_call(parts, len(items) - 1)
@@ -74,6 +90,7 @@ def build_reply(
         deviations=tuple(deviations),
         extra=_extra(root),
         raw=root,
+        error=read_reply_error(root["error"]) if root.get("error") else None,
     )
 
 
@@ -100,22 +117,19 @@ def cut_last_call(parts: Sequence[Part], index: int) -> list[Part]:
     return settled
 
 
-def write_reply(reply: Reply, seed: str | None = None) -> dict[str, JSON]:
+def write_reply(reply: Reply, head: ReplyHead = NO_HEAD) -> dict[str, JSON]:
     """The body that answers a client. Broken calls are dropped."""
+    reply = head.apply(reply)
     status, reason = _status(reply)
-    error = own_inner_fields(reply.extra, FORMAT, "error") or {
-        "code": "server_error",
-        "message": errors.INTERRUPTED,
-    }
     body: dict[str, JSON] = {
         "id": reply.id,
         "object": "response",
-        "created_at": 0,
+        "created_at": head.created,
         "status": status,
-        "error": error if status == "failed" else None,
+        "error": _write_error(reply) if status == "failed" else None,
         "incomplete_details": {"reason": reason} if reason else None,
         "model": reply.model or "",
-        "output": write_items(reply.parts, seed=reply.id if seed is None else seed),
+        "output": write_items(reply.parts, seed=reply.id),
         "parallel_tool_calls": True,
         "tool_choice": "auto",
         "tools": [],
@@ -123,6 +137,17 @@ def write_reply(reply: Reply, seed: str | None = None) -> dict[str, JSON]:
     if usage := _write_usage(reply):
         body["usage"] = usage
     return body | own_outer_fields(reply.extra, FORMAT)
+
+
+def _write_error(reply: Reply) -> dict[str, JSON]:
+    own = own_inner_fields(reply.extra, FORMAT, "error")
+    if keeps_error(own, reply) and own.get("code") not in FATAL:
+        return own
+    error = reply_error(reply)
+    message = error_text(error, errors.OVERFLOW)
+    if error.retry_after is not None and "try again in" not in message:
+        message += f" Please try again in {error.retry_after:g}s."
+    return {"code": ERROR_CODES.get(error.kind, "server_error"), "message": message}
 
 
 def read_error(body: JSON) -> ErrorBody | None:

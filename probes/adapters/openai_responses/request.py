@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from probes.adapters.generation.openai_responses import OPTIONS
+from probes.adapters.generation.options import merge_fields, read_generation, write_generation
+from probes.adapters.images import typed_parts
 from probes.adapters.json_fields import (
+    blocks_text,
     count_or_none,
-    join_levels,
     keep_extra,
     object_or_empty,
     own_outer_fields,
     require_list,
     require_object,
     require_text,
+    result_text,
     text_or_empty,
     unread_fields,
 )
-from probes.adapters.openai_chat.tools import (
-    KNOWN_FUNCTION,
-    has_text_blocks,
-    is_plain,
-    read_function,
-    read_tools,
-    write_function,
-    write_tools,
-)
+from probes.adapters.openai_chat.tools import has_text_blocks, is_plain
 from probes.adapters.openai_responses.items import (
     FORMAT,
     TEXTS,
@@ -34,23 +30,31 @@ from probes.adapters.openai_responses.items import (
     write_items,
     write_text,
 )
-from probes.adapters.tool_calls import flagged_text
+from probes.adapters.openai_responses.tools import (
+    ToolReader,
+    namespaced_names,
+    read_choice,
+    write_choice,
+    write_tools,
+)
+from probes.adapters.tool_calls import ERROR_PREFIX, flagged_text, sent_choice
 from probes.errors import WireError
 from probes.messages import (
     JSON,
+    Image,
     ModelCall,
     Opaque,
     Part,
     Role,
     Text,
+    ToolCall,
     ToolChoice,
     ToolResult,
-    ToolSpec,
     Turn,
 )
 
 ROLES = {"system": Role.SYSTEM, "developer": Role.SYSTEM, "user": Role.USER}
-MODES = frozenset({"auto", "none", "required"})
+RESULTS = ("function_call_output", "custom_tool_call_output")
 _KNOWN_BODY = (
     "model",
     "input",
@@ -65,7 +69,9 @@ _KNOWN_BODY = (
 def read_request(body: JSON) -> ModelCall:
     """The question in a request body; raises WireError with the invalid path."""
     root = require_object(body, "$")
-    history = _History()
+    specs, vendor_tools = ToolReader().read(root.get("tools"))
+    names = namespaced_names(specs)
+    history = _History(names)
     if isinstance(instructions := root.get("instructions"), str):
         history.turns.append(Turn(Role.SYSTEM, (Text(instructions),)))
     items = root.get("input")
@@ -74,28 +80,26 @@ def read_request(body: JSON) -> ModelCall:
     else:
         for index, item in enumerate(require_list(items, "$.input")):
             history.add(require_object(item, f"$.input[{index}]"), f"$.input[{index}]")
-    specs, others = read_tools(root.get("tools"), _read_spec)
-    choice = read_choice(root.get("tool_choice"))
-    known_choice = ("tool_choice",) if choice is not None else ()
+    choice = read_choice(root.get("tool_choice"), names)
     parallel = root.get("parallel_tool_calls")
     return ModelCall(
         model=require_text(root, "model", "$"),
         turns=tuple(history.turns),
-        tools=tuple(specs),
+        tools=specs,
         max_tokens=count_or_none(root.get("max_output_tokens")),
         tool_choice=choice,
         parallel=parallel if isinstance(parallel, bool) else None,
+        generation=read_generation(OPTIONS, root),
         stream=root.get("stream") is True,
-        extra=keep_extra(
-            FORMAT, join_levels(unread_fields(root, *_KNOWN_BODY, *known_choice), tools=others)
-        ),
+        extra=keep_extra(FORMAT, _unread(root, choice)),
+        vendor_tools=vendor_tools,
     )
 
 
 def write_request(call: ModelCall) -> dict[str, JSON]:
     """The request body for a question."""
-    body: dict[str, JSON] = {"max_output_tokens": call.max_tokens, **call.options}
-    body |= own_outer_fields(call.extra, FORMAT)
+    own, generation = write_generation(OPTIONS, own_outer_fields(call.extra, FORMAT), call)
+    body = merge_fields(generation, {"max_output_tokens": call.max_tokens, **call.options, **own})
     if body["max_output_tokens"] is None:
         del body["max_output_tokens"]
     body["model"] = call.model
@@ -104,10 +108,12 @@ def write_request(call: ModelCall) -> dict[str, JSON]:
         body["instructions"] = instructions
         turns = turns[1:]
     body["input"] = [item for turn in turns for item in _items(turn)]
-    if tools := write_tools(call, _write_spec, FORMAT):
+    if tools := write_tools(call):
         body["tools"] = tools
-    if call.tool_choice is not None:
-        body["tool_choice"] = _write_choice(call.tool_choice)
+    choice = sent_choice(call, FORMAT)
+    if choice != read_choice(own.get("tool_choice"), namespaced_names(call.tools)):
+        body.pop("tool_choice", None)
+        body |= {"tool_choice": write_choice(choice, call)} if choice is not None else {}
     if call.parallel is not None:
         body["parallel_tool_calls"] = call.parallel
     if call.stream:
@@ -115,26 +121,30 @@ def write_request(call: ModelCall) -> dict[str, JSON]:
     return body
 
 
-def read_choice(value: JSON) -> ToolChoice | None:
-    """The choice of a tool_choice field, or None if it has no equivalent."""
-    match value:
-        case str() if value in MODES:
-            return ToolChoice(value)
-        case {"type": "function", "name": str(name)}:
-            return ToolChoice("named", name)
-        case _:
-            return None
-
-
 def carries_blocks(result: ToolResult) -> bool:
     """Whether a result's blocks are sent unchanged."""
-    return has_text_blocks(result, TEXTS) or "output" in own_outer_fields(result.extra, FORMAT)
+    own = "output" in own_outer_fields(result.extra, FORMAT)
+    return own or has_text_blocks(result, TEXTS) or _has_own_blocks(result)
+
+
+def _has_own_blocks(result: ToolResult) -> bool:
+    understood = all(map(_is_understood, result.blocks))
+    return bool(result.blocks) and not result.is_error and understood
+
+
+def _is_understood(entry: JSON) -> bool:
+    match entry:
+        case {"type": "input_image", "image_url": str()}:
+            return True
+        case _:
+            return is_plain(entry, TEXTS)
 
 
 @dataclass
 class _History:
     """The turns so far. The output of one model turn is one turn, and so are its results."""
 
+    names: Mapping[tuple[str, str], str]
     turns: list[Turn] = field(default_factory=list)
 
     def add(self, item: Mapping[str, JSON], path: str) -> None:
@@ -143,12 +153,20 @@ class _History:
             self.turns.append(self._message(item, role))
         elif kind in (None, "message") and role != "assistant":
             raise WireError("A message has no role that we know.", f"{path}.role")
-        elif kind == "function_call_output":
+        elif kind in RESULTS:
             self._join(Role.TOOL, [_read_result(item, path)])
         elif text_or_empty(kind).endswith("_output"):
             self._join(Role.TOOL, [Opaque(FORMAT, item)])
         else:
-            self._join(Role.ASSISTANT, item_parts({"type": "message", **item}, path))
+            parts = item_parts({"type": "message", **item}, path)
+            self._join(Role.ASSISTANT, [self._named(part) for part in parts])
+
+    def _named(self, part: Part) -> Part:
+        """The part; the call of a tool in a namespace has the name that its tool has here."""
+        if not isinstance(part, ToolCall) or part.client_tool is None:
+            return part
+        key = (part.client_tool.namespace, part.client_tool.name)
+        return replace(part, name=self.names.get(key, part.name))
 
     def _message(self, item: Mapping[str, JSON], role: str) -> Turn:
         own = unread_fields(item, "type", "role", "content")
@@ -178,23 +196,28 @@ class _History:
 
 def _read_result(item: Mapping[str, JSON], path: str) -> ToolResult:
     own = unread_fields(item, "type", "call_id", "output")
+    if item.get("type") != RESULTS[0]:
+        own["type"] = item.get("type")
     output = item.get("output")
     entries = output if isinstance(output, list) else []
-    texts = [text_or_empty(object_or_empty(entry).get("text")) for entry in entries]
-    if entries and not all(is_plain(entry, TEXTS) for entry in entries):
+    if entries and not all(map(_is_understood, entries)):
         own["output"] = output
+    parts = typed_parts(message_parts({"content": entries}))
     return ToolResult(
         require_text(item, "call_id", path),
-        output if isinstance(output, str) else "".join(texts),
-        blocks=tuple(entries) if len(entries) > 1 or "output" in own else (),
+        blocks_text(entries, "") if entries else result_text(output),
+        blocks=tuple(entries) if len(entries) > 1 or parts or "output" in own else (),
         extra=keep_extra(FORMAT, own),
+        parts=parts,
     )
 
 
-def _read_spec(entry: Mapping[str, JSON], path: str) -> ToolSpec:
-    return read_function(
-        entry, path, keep_extra(FORMAT, unread_fields(entry, "type", *KNOWN_FUNCTION))
-    )
+def _unread(root: Mapping[str, JSON], choice: ToolChoice | None) -> dict[str, JSON]:
+    """The fields of a body that no value says; a choice in other words than ours stays."""
+    more = unread_fields(root, *_KNOWN_BODY)
+    if choice is not None and write_choice(choice, ModelCall("", ())) == root.get("tool_choice"):
+        del more["tool_choice"]
+    return more
 
 
 def _instructions(turn: Turn) -> str | None:
@@ -222,7 +245,7 @@ def _items(turn: Turn) -> Iterator[JSON]:
 def _is_content(part: Part, role: Role) -> bool:
     if isinstance(part, Opaque):
         return part.format == FORMAT and role is not Role.TOOL
-    return isinstance(part, Text)
+    return isinstance(part, Text | Image)
 
 
 def _message(turn: Turn, parts: list[Part]) -> dict[str, JSON]:
@@ -241,14 +264,9 @@ def _write_result(result: ToolResult) -> dict[str, JSON]:
     if has_text_blocks(result, TEXTS):
         texts = [object_or_empty(block).get("text") for block in result.blocks]
         body["output"] = [{"type": "input_text", "text": content} for content in texts]
+    elif _has_own_blocks(result):
+        body["output"] = [*result.blocks]
+    elif result.parts:
+        flag = [Text(ERROR_PREFIX.strip())] if result.is_error else []
+        body["output"] = [write_text(part, role="user") for part in (*flag, *result.parts)]
     return body | own_outer_fields(result.extra, FORMAT)
-
-
-def _write_spec(spec: ToolSpec) -> dict[str, JSON]:
-    return {"type": "function", **write_function(spec), **own_outer_fields(spec.extra, FORMAT)}
-
-
-def _write_choice(choice: ToolChoice) -> JSON:
-    if choice.mode == "named":
-        return {"type": "function", "name": choice.name}
-    return choice.mode

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from probes.adapters.json_fields import list_or_empty, object_or_empty, text_or_empty
 from probes.adapters.openai_chat.errors import read_error
-from probes.adapters.openai_responses.items import item_parts
+from probes.adapters.openai_responses.items import flat_name, item_parts
 from probes.adapters.openai_responses.reply import build_reply, read_reply, read_stop
 from probes.adapters.openai_stream import OpenAIStreamReader
 from probes.adapters.tool_calls import BROKEN_OFF, CUT, LOST, as_cut_off, repeats_id
@@ -46,10 +46,13 @@ REPEATED = frozenset(
         "response.reasoning_summary_text.done",
         "response.reasoning_summary_part.added",
         "response.reasoning_summary_part.done",
+        "response.custom_tool_call_input.delta",
+        "response.custom_tool_call_input.done",
         "keepalive",
     }
 )
 FIRST_LABELS = {"message": "output_text", "reasoning": "summary_text"}
+CALLS = frozenset({"function_call", "custom_tool_call"})
 DELTAS = {
     "response.output_text.delta": ("message", "output_text"),
     "response.refusal.delta": ("message", "refusal"),
@@ -79,8 +82,8 @@ class ResponsesStreamReader(OpenAIStreamReader):
 
     NOTHING_SENT = "no_events"
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, seed: str = "") -> None:
+        super().__init__(seed)
         self._items: dict[int, _Item] = {}
         self._ids: dict[str, int] = {}
         self._root: Mapping[str, JSON] | None = None
@@ -105,6 +108,7 @@ class ResponsesStreamReader(OpenAIStreamReader):
         self._check_sequence(body.get("sequence_number"))
         if kind in HEADS:
             self._head |= object_or_empty(body.get("response"))
+            self._assembler.begin(self.id, text_or_empty(self._head.get("model")))
         elif kind in ENDS:
             self._root = {**self._head, **object_or_empty(body.get("response"))}
             self._failed = kind in ("response.failed", "response.cancelled")
@@ -168,7 +172,7 @@ class ResponsesStreamReader(OpenAIStreamReader):
         if item is None:
             return
         item.kind, item.fields = text_or_empty(fields.get("type")), dict(fields)
-        if item.kind == "function_call":
+        if item.kind in CALLS:
             self._begin(item, "arguments", 0)
 
     def _finish_item(self, body: Mapping[str, JSON]) -> None:
@@ -178,7 +182,7 @@ class ResponsesStreamReader(OpenAIStreamReader):
             return
         item.kind, item.final = text_or_empty(fields.get("type")), fields
         # The last call stays open: only the end shows whether the token limit cut it.
-        if item.kind != "function_call":
+        if item.kind not in CALLS:
             self._settle(item)
 
     def _read_delta(self, body: Mapping[str, JSON], kind: str, label: str) -> None:
@@ -200,9 +204,9 @@ class ResponsesStreamReader(OpenAIStreamReader):
         item.labels[key] = label
         id_, name = text_or_empty(item.fields.get("id")), "refusal" if label == "refusal" else ""
         kind = PartKind.TEXT if item.kind == "message" else PartKind.OPAQUE
-        if item.kind == "function_call":
+        if item.kind in CALLS:
             kind = PartKind.CALL
-            id_, name = (text_or_empty(item.fields.get(key)) for key in ("call_id", "name"))
+            id_, name = text_or_empty(item.fields.get("call_id")), _call_name(item)
         elif item.kind == "reasoning":
             kind, name = PartKind.REASONING, label
         self._assembler.start(key, kind, id=id_, name=name)
@@ -228,7 +232,7 @@ class ResponsesStreamReader(OpenAIStreamReader):
         item.settled = True
         fields = item.final if item.final is not None else self._from_deltas(item)
         self._note_call(item, fields)
-        parts = item_parts(fields, f"$.output[{item.position}]")
+        parts = item_parts(fields, f"$.output[{item.position}]", self._seed)
         if item.final is None:
             self._assembler.note("item_not_finished", f"$.output[{item.position}]")
             parts = [self._check_complete(item, part) for part in parts]
@@ -326,7 +330,15 @@ class ResponsesStreamReader(OpenAIStreamReader):
     @override
     def _read_unstreamed_body(self, body: Mapping[str, JSON]) -> Reply:
         try:
-            return read_reply(body)
+            return read_reply(body, self._seed)
         except WireError:
             self._head["error"] = object_or_empty(body.get("error"))
             raise
+
+
+def _call_name(item: _Item) -> str:
+    """The name that a call starts with; that of free text is not known to be one of a function."""
+    if item.kind == "custom_tool_call":
+        return ""
+    name, namespace = (text_or_empty(item.fields.get(key)) for key in ("name", "namespace"))
+    return flat_name(namespace, name) if namespace else name

@@ -10,7 +10,18 @@ from dataclasses import dataclass, field
 from probes.adapters.json_fields import object_or_empty, own_inner_fields, text_or_empty
 from probes.adapters.openai_responses.items import FORMAT, item_id, write_items, write_text
 from probes.adapters.openai_responses.reply import write_reply
-from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
+from probes.adapters.stream_head import StreamHead
+from probes.events import (
+    NO_HEAD,
+    Event,
+    PartDelta,
+    PartEnded,
+    PartKind,
+    PartStarted,
+    ReplyEnded,
+    ReplyHead,
+    ReplyStarted,
+)
 from probes.messages import JSON, Opaque, Part, Reasoning, Reply, Stop, Text, ToolCall
 
 
@@ -44,13 +55,11 @@ class _Open:
 class ResponsesStreamWriter:
     """Events to named events. Calls are written whole, so that a broken one is never sent.
 
-    The id is sent first and must not change, because clients reject that. The endpoint's own id is
-    known here only if the caller passes it.
+    The id is sent first and must not change, because clients reject that.
     """
 
-    def __init__(self, id: str = "", model: str = "") -> None:
-        self._id = id or f"resp_{uuid.uuid4().hex}"
-        self._model = model
+    def __init__(self, head: ReplyHead = NO_HEAD) -> None:
+        self._head = StreamHead(head)
         self._sequence = 0
         self._outputs = 0
         self._open: dict[int, _Open] = {}
@@ -58,7 +67,10 @@ class ResponsesStreamWriter:
         self._begun = False
 
     def write(self, event: Event) -> bytes:
+        self._head.read(event)
         match event:
+            case ReplyStarted():
+                return b""
             case PartStarted():
                 return self._first() + self._start(event)
             case PartDelta():
@@ -68,14 +80,26 @@ class ResponsesStreamWriter:
             case ReplyEnded():
                 return self._first() + self._close_message() + self._end(event.reply)
 
+    def heartbeat(self) -> bytes:
+        if self._head.ended:
+            return b""
+        return self._first() or self._event("response.in_progress", response=self._started())
+
+    @property
+    def _id(self) -> str:
+        return self._head.id
+
     def _first(self) -> bytes:
         if self._begun:
             return b""
         self._begun = True
-        reply = Reply((), Stop.OTHER, id=self._id, model=self._model)
-        response = {**write_reply(reply), "status": "in_progress"}
-        created = self._event("response.created", response=response)
-        return created + self._event("response.in_progress", response=response)
+        self._head.id = self._id or f"resp_{uuid.uuid4().hex}"
+        created = self._event("response.created", response=self._started())
+        return created + self._event("response.in_progress", response=self._started())
+
+    def _started(self) -> dict[str, JSON]:
+        reply = Reply((), Stop.OTHER, id=self._id, model=self._head.model)
+        return {**write_reply(reply, self._head.given), "status": "in_progress"}
 
     def _start(self, event: PartStarted) -> bytes:
         part = self._open[event.index] = _Open(event)
@@ -197,19 +221,21 @@ class ResponsesStreamWriter:
         return self._call(item, position)
 
     def _call(self, item: Mapping[str, JSON], position: int) -> bytes:
-        arguments = text_or_empty(item.get("arguments"))
-        begun = {**item, "arguments": "", "status": "in_progress"}
+        name = "input" if item.get("type") == "custom_tool_call" else "arguments"
+        arguments = text_or_empty(item.get(name))
+        begun = {**item, name: "", "status": "in_progress"}
         at: dict[str, JSON] = {"item_id": item.get("id"), "output_index": position}
         data = self._event("response.output_item.added", output_index=position, item=begun)
-        kind = "response.function_call_arguments"
+        kind = "custom_tool_call_input" if name == "input" else "function_call_arguments"
         if arguments:
-            data += self._event(f"{kind}.delta", **at, delta=arguments)
-        data += self._event(f"{kind}.done", **at, name=item.get("name"), arguments=arguments)
+            data += self._event(f"response.{kind}.delta", **at, delta=arguments)
+        done = {name: arguments} | ({} if name == "input" else {"name": item.get("name")})
+        data += self._event(f"response.{kind}.done", **at, **done)
         return data + self._event("response.output_item.done", output_index=position, item=item)
 
     def _end(self, reply: Reply) -> bytes:
-        body = write_reply(reply, seed=self._id)
-        body |= {"id": self._id, "model": reply.model or self._model}
+        head = self._head.given
+        body = write_reply(self._head.apply(reply), ReplyHead(created=head.created))
         return self._event(f"response.{body['status']}", response=body)
 
     def _next_position(self) -> int:

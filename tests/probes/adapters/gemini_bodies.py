@@ -106,10 +106,16 @@ usages = fields(
 )
 
 
+def _call_id(part: Any) -> object:
+    """The id of a call, which occurs once in an answer; every other part is different."""
+    return part.get("functionCall", {}).get("id") or id(part)
+
+
 @st.composite
 def answers(draw: Any) -> dict[str, Any]:
     """An answer as a conforming server would send it."""
-    parts = draw(st.lists(text_parts | thought_parts | call_parts | other_parts, max_size=4))
+    part = text_parts | thought_parts | call_parts | other_parts
+    parts = draw(st.lists(part, max_size=4, unique_by=_call_id))
     called = any("functionCall" in part for part in parts)
     finish = "STOP" if called else draw(st.sampled_from(["STOP", "SAFETY", "MAX_TOKENS", "OTHER"]))
     body: dict[str, Any] = draw(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from probes.adapters.base import Adapter
-from probes.events import Event, PartDelta, PartEnded, PartStarted, ReplyEnded
+from probes.events import Event, PartDelta, PartEnded, PartStarted, ReplyEnded, ReplyStarted
 from probes.messages import Part, Reply
 
 DONE = b"data: [DONE]\n\n"
@@ -59,7 +59,8 @@ def read_reply(adapter: Adapter, wire: bytes, size: int = 0) -> Reply:
 
 def check_events(events: list[Event]) -> Reply:
     """The reply of events that fulfil the promises of `probes.events`."""
-    *before, last = events
+    first, *before, last = events
+    assert isinstance(first, ReplyStarted)
     assert isinstance(last, ReplyEnded)
     texts: dict[int, list[str]] = {}
     parts: dict[int, Part] = {}

@@ -10,6 +10,7 @@ import pytest
 
 from probes.adapters.anthropic.adapter import AnthropicAdapter
 from probes.adapters.anthropic.stream_writer import AnthropicStreamWriter
+from probes.events import ReplyHead
 from probes.messages import (
     Reasoning,
     ReasoningKind,
@@ -88,7 +89,7 @@ def test_the_sdk_reads_a_whole_answer(sdk: anthropic.Anthropic, loopback: Loopba
 
 def test_the_sdk_assembles_our_stream(sdk: anthropic.Anthropic, loopback: Loopback) -> None:
     """The SDK's accumulator ends with the same message as the unstreamed answer."""
-    writer = AnthropicStreamWriter(id="msg_1", model="m")
+    writer = AnthropicStreamWriter(ReplyHead("msg_1", "m"))
     loopback.answer_stream([writer.write(event) for event in reply_events(REPLY)])
 
     with sdk.messages.stream(model="m", max_tokens=5, messages=HISTORY) as stream:

@@ -18,6 +18,8 @@ from probes.events import (
     PartKind,
     PartStarted,
     ReplyEnded,
+    ReplyHead,
+    ReplyStarted,
 )
 from probes.messages import (
     Breakage,
@@ -147,6 +149,7 @@ def test_events_come_as_the_parts_grow() -> None:
     events = read_events(ADAPTER, SAMPLE)
 
     assert events[:-1] == [
+        ReplyStarted("msg_1", "m", Usage(9, 7)),
         PartStarted(0, PartKind.REASONING),
         PartDelta(0, "t"),
         PartEnded(
@@ -327,7 +330,7 @@ def test_a_stream_survives_the_way_through_the_values(body: dict[str, Any]) -> N
     called = any(block["type"] == "tool_use" for block in plain)
     body |= {"content": plain, "stop_reason": "tool_use" if called else "end_turn"}
     reply = ADAPTER.read_reply(body)
-    writer = AnthropicStreamWriter(id=reply.id, model=reply.model or "")
+    writer = AnthropicStreamWriter(ReplyHead(reply.id, reply.model or ""))
 
     data = b"".join(writer.write(event) for event in read_events(ADAPTER, streamed(body)))
 

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 
 from probes.adapters.base import write_event_stream
 from probes.adapters.gemini.adapter import GeminiAdapter
-from probes.events import Event, PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
+from probes.events import (
+    Event,
+    PartDelta,
+    PartEnded,
+    PartKind,
+    PartStarted,
+    ReplyEnded,
+    ReplyStarted,
+)
 from probes.messages import (
     BrokenCall,
     Reasoning,
@@ -62,6 +70,7 @@ def test_events_come_as_the_parts_grow() -> None:
     kinds = [(type(event), getattr(event, "index", None)) for event in read_events(ADAPTER, SAMPLE)]
 
     assert kinds == [
+        (ReplyStarted, None),
         (PartStarted, 0),
         (PartDelta, 0),
         (PartDelta, 0),

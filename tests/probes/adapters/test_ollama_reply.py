@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from probes.adapters.base import ErrorBody, write_event_stream
 from probes.adapters.ollama.adapter import OllamaAdapter
 from probes.errors import WireError
-from probes.events import PartDelta, PartEnded, PartStarted, ReplyEnded
+from probes.events import PartDelta, PartEnded, PartStarted, ReplyEnded, ReplyStarted
 from probes.messages import (
     Breakage,
     BrokenCall,
@@ -83,6 +83,7 @@ def test_events_come_as_the_parts_grow() -> None:
     ]
 
     assert events == [
+        (ReplyStarted, None),
         (PartStarted, 0),
         (PartStarted, 1),
         (PartStarted, 2),

@@ -196,10 +196,10 @@ def test_every_status_has_its_stop(wire: Any, stop: Stop) -> None:
 
 
 def test_items_we_do_not_know_are_kept_whole() -> None:
-    """Custom calls and server tools are sent back unchanged."""
-    custom: Any = {"type": "custom_tool_call", "call_id": "c", "name": "sh", "input": "ls"}
+    """Calls of server tools are sent back unchanged."""
+    search: Any = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
 
-    assert RESPONSES.read_reply(body(custom)).parts == (Opaque("openai_responses", custom),)
+    assert RESPONSES.read_reply(body(search)).parts == (Opaque("openai_responses", search),)
 
 
 @pytest.mark.parametrize(

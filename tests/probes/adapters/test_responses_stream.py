@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from probes.adapters.base import write_event_stream
 from probes.adapters.openai_responses.adapter import OpenAIResponsesAdapter
 from probes.adapters.openai_responses.stream_writer import ResponsesStreamWriter
+from probes.events import ReplyHead
 from probes.messages import JSON, Breakage, Reasoning, ReasoningKind, Stop, Text, ToolCall
 from probes.streams.assembler import reply_events
 from tests.probes.adapters.openai_bodies import (
@@ -313,7 +314,8 @@ def test_a_reply_is_written_as_it_was_read(body: JSON) -> None:
 def test_a_reply_streamed_is_the_reply_read_whole(body: JSON, size: int) -> None:
     """Whole, to values, to a stream, to values, to a stream again: equal, however it is cut."""
     reply = RESPONSES.read_reply(body)
-    writer, second = (ResponsesStreamWriter(reply.id, reply.model or "") for _ in range(2))
+    head = ReplyHead(reply.id, reply.model or "")
+    writer, second = ResponsesStreamWriter(head), ResponsesStreamWriter(head)
 
     events = read_events(RESPONSES, b"".join(map(writer.write, reply_events(reply))), size)
     rewritten = read_reply(RESPONSES, b"".join(map(second.write, events)))

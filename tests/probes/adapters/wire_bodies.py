@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from probes.adapters.base import Adapter
-from probes.events import Event, PartEnded, ReplyEnded
+from probes.events import Event, PartEnded, ReplyEnded, ReplyStarted
 from probes.messages import Reply
 
 texts = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -51,6 +51,7 @@ def read_events(adapter: Adapter, data: bytes, size: int | None = None) -> list[
 def final_reply(events: list[Event]) -> Reply:
     """The reply at the end of some events; each of its parts was ended with that value."""
     last = events[-1]
+    assert isinstance(events[0], ReplyStarted)
     assert isinstance(last, ReplyEnded)
     assert sum(isinstance(event, ReplyEnded) for event in events) == 1
     ended = {event.index: event.part for event in events if isinstance(event, PartEnded)}

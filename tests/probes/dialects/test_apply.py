@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from probes.adapters import FORMATS
 from probes.dialects import NAMED, Dialect, override_dialect
 from probes.dialects.anthropic import ANTHROPIC, ANTHROPIC_BOUND
 from probes.dialects.apply import apply_dialect, is_thinking
@@ -26,12 +27,14 @@ from probes.messages import (
     JSON,
     NONE,
     REQUIRED,
+    ClientTool,
     ModelCall,
     Role,
     Text,
     ToolChoice,
     ToolSpec,
     Turn,
+    VendorTool,
 )
 from tests.probes.history.turn_builders import ASK, NEXT, answer, call, result, tool
 
@@ -197,26 +200,42 @@ def test_z56_the_developer_role_becomes_system() -> None:
 
 def test_z57_tools_that_are_no_functions_are_dropped() -> None:
     """Most vendors only support the type function."""
-    other: JSON = [{"at": 0, "tool": {"type": "namespace"}}]
-    call = question(extra={"openai": {"$tools": other, "seed": 1}})
+    other = VendorTool("web", "web_search", "openai", {"type": "web_search"})
+    call = question(vendor_tools=(other,))
 
     applied = apply_dialect(call, DEEPSEEK)
 
-    assert applied.call.extra == {"openai": {"seed": 1}}
+    assert applied.call.vendor_tools == ()
     assert [change.kind for change in applied.changes] == [ChangeKind.TOOL_DROPPED]
-    assert apply_dialect(call, OPENAI).call.extra == call.extra
+    assert apply_dialect(call, OPENAI).call.vendor_tools == (other,)
+
+
+def test_z57_free_text_is_offered_as_a_function() -> None:
+    """A vendor of functions gets the tool, its calls and their results as those of a function."""
+    declared = ClientTool("openai", "sh", custom=True)
+    tool_ = replace(TOOL, client_tool=declared)
+    called = replace(call("c1"), client_tool=declared)
+
+    applied = apply_dialect(
+        question(ASK, answer(called), tool(result("c1")), tools=(tool_,)), DEEPSEEK
+    )
+
+    assert applied.call.tools == (TOOL,)
+    assert applied.call.turns[1].calls[0].client_tool is None
 
 
 def test_z57_tools_that_anthropic_runs_are_dropped_at_its_imitations() -> None:
     """Compatible vendors lack its server tools; Anthropic itself keeps them."""
-    server: JSON = {"0": {"type": "web_search_20260318", "name": "web_search"}}
-    call = question(extra={"anthropic": {"tools": server, "top_k": 1}})
+    server: JSON = {"type": "web_search_20260318", "name": "web_search"}
+    body: JSON = {"model": "m", "messages": [], "tools": [server]}
+    call = FORMATS["anthropic"].read_request(body)
 
     applied = apply_dialect(call, DEEPSEEK_ANTHROPIC)
 
-    assert applied.call.extra == {"anthropic": {"top_k": 1}}
+    assert applied.call.vendor_tools == ()
     assert [change.kind for change in applied.changes] == [ChangeKind.TOOL_DROPPED]
-    assert apply_dialect(call, ANTHROPIC).call.extra == call.extra
+    kept = apply_dialect(call, ANTHROPIC).call
+    assert FORMATS["anthropic"].write_request(kept)["tools"] == [server]
 
 
 def test_z59_an_effort_is_sent_in_the_vendors_words() -> None:

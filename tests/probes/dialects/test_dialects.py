@@ -51,6 +51,9 @@ def test_every_dialect_belongs_to_one_wire_format() -> None:
     assert sum(map(len, BY_FORMAT.values())) == len(NAMED)
     for provider in Provider:
         assert dialects_of(provider) == BY_FORMAT[adapter_for(provider).format]
+        assert {dialect.format for dialect in dialects_of(provider)} == {
+            adapter_for(provider).format
+        }
         assert DIALECTS[provider] in dialects_of(provider)
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from probes.events import PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded
+from probes.events import PartDelta, PartEnded, PartKind, PartStarted, ReplyEnded, ReplyStarted
 from probes.messages import BrokenCall, Reasoning, ReasoningKind, Reply, Stop, Text, ToolCall
 from probes.streams.assembler import Assembler, reply_events
 
@@ -18,6 +18,7 @@ def test_parts_keep_the_order_in_which_they_began() -> None:
 
     assert assembler.parts == (text, call)
     assert assembler.take_events() == [
+        ReplyStarted(),
         PartStarted(0, PartKind.TEXT),
         PartStarted(1, PartKind.CALL, "c1", "f"),
         PartDelta(1, "{}"),
@@ -49,7 +50,7 @@ def test_only_the_first_end_of_a_reply_counts() -> None:
     assembler.end(first)
     assembler.end(Reply((), Stop.ERROR))
 
-    assert assembler.take_events() == [ReplyEnded(first)]
+    assert assembler.take_events() == [ReplyStarted(), ReplyEnded(first)]
 
 
 def test_parts_and_text_are_bounded_and_say_so() -> None:
@@ -71,9 +72,10 @@ def test_a_whole_reply_is_replayed_as_the_stream_it_could_have_been() -> None:
     repaired = ToolCall("c1", "f", {"a": 1}, "hermes", "{'a': 1}", repairs=("python_literal",))
     broken = BrokenCall("{", "cut", name="g", id="c2")
     thought = Reasoning("Hm.", ReasoningKind.FIELD, "reasoning_content")
-    reply = Reply((thought, repaired, broken), Stop.TOOL_CALLS)
+    reply = Reply((thought, repaired, broken), Stop.TOOL_CALLS, id="r", model="m")
 
     assert reply_events(reply) == [
+        ReplyStarted("r", "m"),
         PartStarted(0, PartKind.REASONING, name="reasoning_content"),
         PartDelta(0, "Hm."),
         PartEnded(0, thought),
