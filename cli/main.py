@@ -86,6 +86,21 @@ def _simulate(options: argparse.Namespace) -> int:
     return 2
 
 
+def _gateway_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--port", type=_parse_port, default=8100, help="to listen on (8100)")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
+
+
+def _gateway(options: argparse.Namespace) -> int:
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    from gateway.server import run_gateway
+
+    return run_gateway(options.host, options.port)
+
+
 def _parse_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", default="auto", metavar="NAME", help="the text format, or auto (auto)"
@@ -300,6 +315,7 @@ SUBCOMMANDS = (
         audit.run,
     ),
     Subcommand("simulate", "serve the simulated vendors", _simulate_arguments, _simulate),
+    Subcommand("gateway", "serve live traffic under policy", _gateway_arguments, _gateway),
     Subcommand("doctor", "say what is wrong and what to do", _doctor_arguments, _doctor),
 )
 

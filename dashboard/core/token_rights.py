@@ -52,8 +52,17 @@ def token_actor(token: ApiToken) -> Actor:
 
 def telemetry_teams(token: ApiToken) -> frozenset[int] | None:
     """The teams for whose endpoints the token may send telemetry; None is all endpoints."""
+    return _teams_of_scope(token, Scope.TELEMETRY)
+
+
+def gateway_teams(token: ApiToken) -> frozenset[int] | None:
+    """The teams whose endpoints the token may use through the gateway; None is all endpoints."""
+    return _teams_of_scope(token, Scope.GATEWAY)
+
+
+def _teams_of_scope(token: ApiToken, scope: Scope) -> frozenset[int] | None:
     owner = permissions.user_actor(token.created_by) if token.created_by else permissions.EVERYBODY
-    needed = _RIGHT_TO_GIVE[Scope.TELEMETRY]
+    needed = _RIGHT_TO_GIVE[scope]
     return owner.within({needed}, token.team_id).teams(needed)
 
 

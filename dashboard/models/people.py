@@ -123,7 +123,7 @@ class Scope(models.TextChoices):
     OPERATE = "operate", _("Change endpoints, modes and notes; ask for the next stage")
     DECIDE = "decide", _("Decide on requests, releases and new normals")
     TELEMETRY = "telemetry", _("Send telemetry")
-    GATEWAY = "gateway", _("Use the gateway, once there is one")
+    GATEWAY = "gateway", _("Use endpoints through the gateway")
 
 
 class ApiTokenQuerySet(models.QuerySet["ApiToken"]):

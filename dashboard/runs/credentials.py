@@ -14,7 +14,7 @@ from probes.target import origin
 def store_key(endpoint: Endpoint, key: Secret) -> None:
     """Encrypt the key for the endpoint's current origin; replaces a stored key."""
     key_origin = origin(endpoint.base_url)
-    sealed = encryption.encrypt_secret(key, _encryption_context(endpoint.pk, key_origin))
+    sealed = encryption.encrypt_secret(key, encryption_context(endpoint.pk, key_origin))
     Credential.objects.update_or_create(
         endpoint=endpoint, defaults={"origin": key_origin, "sealed": sealed, "hint": key.hint}
     )
@@ -30,7 +30,7 @@ def has_key(endpoint: Endpoint) -> bool:
 
 def matches_key(credential: Credential, key: Secret) -> bool:
     """Whether this key is the stored one; False if the stored key cannot be decrypted."""
-    context = _encryption_context(credential.endpoint_id, credential.origin)
+    context = encryption_context(credential.endpoint_id, credential.origin)
     try:
         return encryption.decrypt_secret(bytes(credential.sealed), context) == key
     except Refused:
@@ -45,9 +45,10 @@ def read_key(endpoint: Endpoint) -> Secret | None:
     if credential.origin != origin(endpoint.base_url):
         raise Refused(_("The stored key belongs to another host; enter the key again."))
     return encryption.decrypt_secret(
-        bytes(credential.sealed), _encryption_context(endpoint.pk, credential.origin)
+        bytes(credential.sealed), encryption_context(endpoint.pk, credential.origin)
     )
 
 
-def _encryption_context(endpoint_id: int, key_origin: str) -> bytes:
+def encryption_context(endpoint_id: int, key_origin: str) -> bytes:
+    """What a stored key is bound to: nothing else decrypts it."""
     return f"{endpoint_id} {key_origin}".encode()
