@@ -63,6 +63,7 @@ TOGETHER = ("tests/faults/", "tests/browser/")
 # They take long, so they start first: the other processes run the short ones meanwhile.
 LONG = (
     *TOGETHER,
+    "tests/deploy/test_operations.py",
     "tests/stories/",
     "tests/dashboard/runs/test_run_machine.py",
     "tests/launcher/",

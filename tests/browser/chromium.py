@@ -8,6 +8,7 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Playwright
 
+ADVICE = "NO BROWSER: set CHROMIUM_PATH or install chromium"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = (
     "--no-sandbox",

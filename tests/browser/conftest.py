@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import sys
 import urllib.error
@@ -26,6 +25,7 @@ from tests.browser import chromium
 from tests.browser.watch import Watch
 from tests.factories import make_person
 from tests.live import celery_worker, eventually, process
+from tests.programs import require_program
 
 PASSWORD = "correct horse battery"
 
@@ -78,12 +78,7 @@ class RunningBrowser:
 def running() -> Iterator[RunningBrowser]:
     """One browser per process: starting it takes longer than most tests."""
     with sync_playwright() as playwright:
-        path = chromium.find_browser(playwright)
-        if path is None:
-            reason = "NO BROWSER: set CHROMIUM_PATH or install chromium; nothing was tested here"
-            if os.environ.get("CI") == "true":
-                pytest.fail(reason)
-            pytest.skip(reason)
+        path = require_program(chromium.find_browser(playwright), chromium.ADVICE)
         running_browser = RunningBrowser(
             chromium.launch_browser(playwright, path), asyncio.get_running_loop()
         )

@@ -35,6 +35,15 @@ def test_plain_http_is_refused_for_any_other_machine() -> None:
     assert "PUBLIC_URL must be https" in checked.stderr
 
 
+def test_https_means_that_a_proxy_handles_tls() -> None:
+    """Its X-Forwarded-Proto is read unless a setting says no; else pages redirect forever."""
+    code = "from django.conf import settings; print(settings.SECURE_PROXY_SSL_HEADER)"
+    shell = ("shell", "--verbosity", "0", "-c", code)
+
+    assert "HTTP_X_FORWARDED_PROTO" in manage(*shell).stdout
+    assert manage(*shell, BEHIND_PROXY="false").stdout.strip() == "None"
+
+
 def test_a_missing_secret_key_is_named() -> None:
     """Outside debug mode, a secret has no default."""
     checked = manage("check", SECRET_KEY="", SECRET_KEY_FILE="")

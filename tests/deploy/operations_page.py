@@ -6,12 +6,14 @@ import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 
-from tests.deploy.containers import ComposeProject
+from tests.deploy.containers import PATIENCE_SECONDS, ComposeProject
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/operations.md").read_text()
+_ALL_OK = re.compile(r"(?:ok .*\n)+")
 OF_THE_PROJECT = {"up", "stop", "build", "ps", "logs"}
 
 
@@ -40,14 +42,29 @@ class Shell:
         words = line.split()
         if words[:2] == ["docker", "compose"] and words[2] in OF_THE_PROJECT:
             return str(getattr(self._project, words[2])(*words[3:]))
+        if line.endswith(" toolgauge doctor"):
+            return self._wait_until_ok(line)
         return self._run_in_shell(line)
 
     def run_all(self, heading: str) -> list[str]:
         return [self.run(line) for line in commands_of(heading)]
 
+    def _wait_until_ok(self, line: str) -> str:
+        """`toolgauge doctor` until all its lines are ok: the first pulses take a moment."""
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not _ALL_OK.fullmatch((done := self._execute(line)).stdout):
+            assert time.monotonic() < end, done.stdout + done.stderr
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
     def _run_in_shell(self, line: str) -> str:
+        done = self._execute(line)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def _execute(self, line: str) -> subprocess.CompletedProcess[str]:
         state = self._project.state
-        done = subprocess.run(
+        return subprocess.run(
             ["bash", "-euo", "pipefail", "-c", line],
             cwd=self._project.folder,
             env={
@@ -59,5 +76,3 @@ class Shell:
             text=True,
             check=False,
         )
-        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
-        return done.stdout

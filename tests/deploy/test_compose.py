@@ -8,6 +8,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
+from tests.deploy.compose_file import read_compose_file
 from tests.deploy.schema import COMPOSE
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -105,6 +106,28 @@ def test_every_variable_is_explained() -> None:
     explained = re.findall(r"^#? ?([A-Z_]+)=", EXAMPLE, re.MULTILINE)
 
     assert used - set(explained) == set()
+
+
+def test_addresses_of_servers_elsewhere_win(tmp_path: Path) -> None:
+    """A worker on another host uses the servers that its `.env` names."""
+    elsewhere = {"DATABASE_URL": "postgresql://a@10.0.0.5/b", "REDIS_URL": "redis://10.0.0.5/0"}
+    required = (
+        "SECRET_KEY",
+        "CREDENTIAL_KEYS",
+        "PUBLIC_URL",
+        "POSTGRES_PASSWORD",
+        "REDIS_PASSWORD",
+    )
+    lines = [f"{name}=x" for name in required]
+    (tmp_path / "docker-compose.yml").write_text(TEXT)
+    (tmp_path / ".env").write_text("\n".join(lines))
+    own = read_compose_file(tmp_path)["services"]["worker"]["environment"]
+    lines += [f"{name}={value}" for name, value in elsewhere.items()]
+    (tmp_path / ".env").write_text("\n".join(lines))
+    worker = read_compose_file(tmp_path)["services"]["worker"]["environment"]
+
+    assert own["DATABASE_URL"] == "postgresql://toolgauge:x@postgres:5432/toolgauge"
+    assert {name: worker[name] for name in elsewhere} == elsewhere
 
 
 def test_messages_survive_and_are_never_evicted() -> None:

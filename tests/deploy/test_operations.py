@@ -27,6 +27,7 @@ from tests.deploy.table_rows import count_rows
 from tests.deploy.tls_proxy import HOST, TlsProxy, tls_proxy
 from tests.deploy.units import Host
 from tests.live import eventually
+from tests.programs import require_program
 
 NEVER_COPIED = (".git", ".venv", "__pycache__", ".*_cache", "var", "tests", "docs", "benchmarks")
 OFFLINE = ("--no-deps", "--no-index", "--no-build-isolation", "--editable", ".")
@@ -130,8 +131,7 @@ def _set(folder: Path, **settings: str) -> None:
 @contextmanager
 def _browser(proxy: TlsProxy) -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        path = chromium.find_browser(playwright)
-        assert path, "NO BROWSER: set CHROMIUM_PATH or install chromium"
+        path = require_program(chromium.find_browser(playwright), chromium.ADVICE)
         rule = f"--host-resolver-rules=MAP {HOST}:443 127.0.0.1:{proxy.port}"
         yield playwright.chromium.launch(executable_path=path, args=[*chromium.FLAGS, rule])
 
@@ -171,8 +171,7 @@ def _first_sign_in(at: Installation) -> Page:
 
 def _first_endpoint(at: Installation, page: Page, vendor_url: str) -> None:
     (at.project.folder / "endpoints.yaml").write_text(ENDPOINTS.format(vendor=vendor_url))
-    _, doctor = at.shell.run_all("## First sign-in")
-    assert re.findall(r"^(?!ok)", doctor) == [], doctor
+    at.shell.run_all("## First sign-in")
     eventually(lambda: at.finished_runs() == 1, seconds=PATIENCE_SECONDS)
     watch = Watch(page)
     _expect_charts(page)

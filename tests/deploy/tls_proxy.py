@@ -12,7 +12,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import httpx
-import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -21,6 +20,7 @@ from cryptography.x509.oid import NameOID
 from launcher import ports
 from launcher.process import Command, Process
 from tests.live import ROOT, eventually
+from tests.programs import require_program
 
 HOST = "toolgauge.example.com"
 MAIN = """
@@ -77,12 +77,7 @@ def tls_proxy(folder: Path, web_port: int) -> Iterator[TlsProxy]:
 def _find_nginx() -> str:
     """Debian has it where only root looks."""
     program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin")
-    if program is None:
-        reason = "NO NGINX: install nginx-light; the deployment was not tested"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return program
+    return require_program(program, "NO NGINX: install nginx-light")
 
 
 def _configuration(folder: Path, proxy: TlsProxy, web_port: int) -> str:
