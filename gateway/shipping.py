@@ -42,5 +42,5 @@ def ship_once(spool: Spool) -> int:
 def _ship(batch: Batch) -> int:
     if batch.events:
         store_exchanges(batch.id, batch.events)
-    batch.delete()
+    batch.discard()
     return 1

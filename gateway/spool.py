@@ -30,7 +30,7 @@ class Batch:
     events: Sequence[Mapping[str, Any]]
     path: Path
 
-    def delete(self) -> None:
+    def discard(self) -> None:
         self.path.unlink(missing_ok=True)
 
 

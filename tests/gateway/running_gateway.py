@@ -72,7 +72,7 @@ class RunningGateway:
         self.gateway.spool.rotate()
         for batch in self.gateway.spool.closed_batches():
             self.seen += batch.events
-            batch.delete()
+            batch.discard()
         return self.seen
 
 

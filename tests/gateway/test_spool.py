@@ -25,7 +25,7 @@ def test_a_file_is_shipped_only_when_it_is_closed(tmp_path: Path) -> None:
     assert read(Spool(tmp_path)) == [1]
 
 
-def test_a_batch_keeps_its_id_until_it_is_deleted(tmp_path: Path) -> None:
+def test_a_batch_keeps_its_id_until_it_is_discarded(tmp_path: Path) -> None:
     """Shipping it again is recognised by the id."""
     spool = Spool(tmp_path)
     spool.add({"n": 1})
@@ -33,7 +33,7 @@ def test_a_batch_keeps_its_id_until_it_is_deleted(tmp_path: Path) -> None:
     (first,), (again,) = list(spool.closed_batches()), list(spool.closed_batches())
     assert first.id == again.id
 
-    first.delete()
+    first.discard()
     assert list(spool.closed_batches()) == []
 
 

@@ -18,7 +18,8 @@ from simulators.hostile_vendors import ANSWERS
 from tests.live import broker, celery_worker, environment, eventually
 from workers.lease_keeper import keep_lease
 
-pytestmark = pytest.mark.django_db(transaction=True)
+# Every hostile reply in turn: long on a busy machine.
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timeout(900)]
 
 MAX_MEMORY_KB = 400 * 1024
 
