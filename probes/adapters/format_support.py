@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import chain
@@ -72,7 +72,10 @@ class FormatSupport:
             walk = _LossWalk(self, in_reply=True)
             return list(walk.with_extra(walk.parts(value.parts, "$"), value.extra, "$"))
         walk = _LossWalk(self, in_reply=False)
-        return list(walk.with_extra(walk.call(value), _unread_extra(value), "$"))
+        losses = list(walk.with_extra(walk.call(value), _unread_extra(value), "$"))
+        if not self.answers_broken and any(loss.kind is LossKind.BROKEN_CALL for loss in losses):
+            losses += _unanswered(value.turns)
+        return losses
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +98,10 @@ class _LossWalk:
         for index, spec in enumerate(call.tools):
             path = f"$.tools[{index}]"
             yield from self.with_extra(self.tool(spec, path), spec.extra, path)
-        unwritten = set() if support.answers_broken else unwritten_calls(call.turns)
         has_started = False
         for index, turn in enumerate(call.turns):
             path = f"$.turns[{index}]"
             yield from self.with_extra(self.turn(turn, path, late=has_started), turn.extra, path)
-            for result in turn.results if unwritten else ():
-                if result.call_id in unwritten:
-                    message = "The result of a call that is left out is left out too."
-                    yield Loss(LossKind.BROKEN_CALL, path, message)
             has_started = has_started or turn.role is not Role.SYSTEM
 
     def lost_choice(self, call: ModelCall, choice: ToolChoice) -> str:
@@ -133,18 +131,19 @@ class _LossWalk:
         called = False
         for index, part in enumerate(parts):
             at = f"{path}.parts[{index}]"
-            yield from self.part(part, at)
-            if isinstance(part, Image):
-                yield from self.image(part, at, answered=answered)
+            yield from self.part(part, at, answered=answered)
             late = called and isinstance(part, Text | Reasoning)
             if late and self.support.order is Order.CALLS_LAST:
                 yield Loss(LossKind.BLOCK_ORDER, at, "What follows a call is written before it.")
             called = called or isinstance(part, ToolCall)
 
-    def part(self, part: Part, path: str) -> Iterator[Loss]:
+    def part(self, part: Part, path: str, *, answered: bool) -> Iterator[Loss]:
         match part:
-            case Text() | ToolCall() | Image():
+            case Text() | ToolCall():
                 yield from self.foreign_fields(part.extra, path)
+            case Image():
+                yield from self.foreign_fields(part.extra, path)
+                yield from self.image(part, path, answered=answered)
             case ToolResult():
                 yield from self.with_extra(self.result(part, path), part.extra, path)
             case Reasoning() if not self.carries_reasoning(part):
@@ -179,6 +178,8 @@ class _LossWalk:
         if result.is_error and not self.support.error_flag:
             message = "The error flag became a prefix of the text."
             yield Loss(LossKind.ERROR_FLAG, f"{path}.is_error", message)
+        if not (result.blocks or result.parts):
+            return
         if result.blocks and self.support.blocks(result):
             return
         if result.images and not self.support.result_images:
@@ -205,6 +206,16 @@ class _LossWalk:
             kind = LossKind.SIGNATURE if signed else LossKind.EXTRA
             names = ", ".join(present)[:200]
             yield Loss(kind, path, f"Fields of the {format_!r} format are left out: {names}.")
+
+
+def _unanswered(turns: Sequence[Turn]) -> Iterator[Loss]:
+    """The results of calls that are left out."""
+    unwritten = unwritten_calls(turns)
+    for index, turn in enumerate(turns):
+        for result in turn.results:
+            if result.call_id in unwritten:
+                message = "The result of a call that is left out is left out too."
+                yield Loss(LossKind.BROKEN_CALL, f"$.turns[{index}]", message)
 
 
 def _unread_extra(call: ModelCall) -> Extra:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from probes.events import Event, ReplyEnded, ReplyHead, ReplyStarted
+from probes.events import ReplyEnded, ReplyHead, ReplyStarted
 from probes.messages import Reply, Usage
 
 
@@ -15,13 +15,13 @@ class StreamHead:
         self.usage = Usage(head.input_tokens)
         self.ended = False
 
-    def read(self, event: Event) -> None:
+    def read(self, event: ReplyStarted | ReplyEnded) -> None:
         """Learn from an event before it is written."""
         if isinstance(event, ReplyStarted):
             self._learn(event.id, event.model)
             if self.given.input_tokens is None:
                 self.usage = event.usage
-        elif isinstance(event, ReplyEnded):
+        else:
             self._learn(event.reply.id, event.reply.model or "")
             self.ended = True
 

@@ -47,7 +47,16 @@ def read_call(call: ToolCall, path: str) -> tuple[ToolCall | BrokenCall, tuple[s
         too_large = len(call.raw) > MAX_BYTES
         kind = Breakage.TOO_LARGE if too_large else breakage_of(arguments.error)
         return as_broken(call, arguments.error, kind, path), ()
-    return replace(call, input=arguments.value), arguments.duplicate_keys
+    read = ToolCall(
+        call.id,
+        call.name,
+        arguments.value,
+        call.format,
+        call.raw,
+        extra=call.extra,
+        client_tool=call.client_tool,
+    )
+    return read, arguments.duplicate_keys
 
 
 def read_input(value: JSON, path: str, notes: Notes, *, error: str) -> CallInput:
@@ -174,4 +183,6 @@ def user_turns(parts: Sequence[Part], extra: Extra) -> list[Turn]:
 def unwritten_calls(turns: Sequence[Turn]) -> set[str]:
     """The ids of broken calls, whose results would be orphans."""
     broken = {part.id for turn in turns for part in turn.parts if isinstance(part, BrokenCall)}
+    if not broken:
+        return broken
     return broken - {call.id for turn in turns for call in turn.calls}

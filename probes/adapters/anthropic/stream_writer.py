@@ -56,7 +56,8 @@ class AnthropicStreamWriter:
         self._pending: dict[int, _Pending] = {}
 
     def write(self, event: Event) -> bytes:
-        self._head.read(event)
+        if isinstance(event, ReplyStarted | ReplyEnded):
+            self._head.read(event)
         return b"" if isinstance(event, ReplyStarted) else b"".join(self._events(event))
 
     def heartbeat(self) -> bytes:

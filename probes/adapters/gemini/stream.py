@@ -43,6 +43,7 @@ from probes.events import (
     PartStarted,
     ReplyEnded,
     ReplyHead,
+    ReplyStarted,
 )
 from probes.messages import (
     JSON,
@@ -220,7 +221,6 @@ class GeminiStreamWriter:
         self._pending: dict[int, _Pending] = {}
 
     def write(self, event: Event) -> bytes:
-        self._head.read(event)
         match event:
             case PartStarted():
                 self._pending[event.index] = _Pending(event.kind)
@@ -228,6 +228,8 @@ class GeminiStreamWriter:
                 self._pending[event.index].texts.append(event.text)
             case PartEnded() if event.index in self._pending:
                 self._pending[event.index].part = event.part
+            case ReplyStarted() | ReplyEnded():
+                self._head.read(event)
             case _:
                 pass
         parts = list(self._ready())

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from probes.adapters.generation import anthropic, gemini, ollama, openai_chat, openai_responses
-from probes.adapters.generation.options import Option
+from probes.adapters.generation.options import OptionTable
 
-OPTIONS: Mapping[str, Sequence[Option]] = MappingProxyType(
+OPTIONS: Mapping[str, OptionTable] = MappingProxyType(
     {
         "anthropic": anthropic.OPTIONS,
         "gemini": gemini.OPTIONS,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from probes.adapters.generation.options import (
     Option,
+    OptionTable,
     Values,
     number_option,
     stop_option,
@@ -69,7 +70,7 @@ def _write_output(output: JSONOutput) -> Values | None:
     return ({"type": "json_schema", "schema": output.schema},)
 
 
-OPTIONS = (
+OPTIONS = OptionTable(
     number_option("temperature", "temperature", most=1),
     number_option("top_p", "top_p"),
     number_option("top_k", "top_k"),

@@ -8,6 +8,7 @@ from probes.adapters.generation.options import (
     DEFAULT,
     EFFORT_BUDGETS,
     Option,
+    OptionTable,
     Values,
     number_option,
     stop_option,
@@ -73,7 +74,7 @@ def _write_output(output: JSONOutput) -> Values:
     return JSON_TYPE, None, output.schema
 
 
-OPTIONS = (
+OPTIONS = OptionTable(
     number_option("temperature", f"{CONFIG}.temperature"),
     number_option("top_p", f"{CONFIG}.topP"),
     number_option("top_k", f"{CONFIG}.topK"),

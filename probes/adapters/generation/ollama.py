@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from probes.adapters.generation.options import (
     Option,
+    OptionTable,
     Values,
     number_option,
     stop_option,
@@ -54,7 +55,7 @@ def _read_output(value: JSON) -> JSONOutput | None:
             return None
 
 
-OPTIONS = (
+OPTIONS = OptionTable(
     number_option("temperature", "options.temperature"),
     number_option("top_p", "options.top_p"),
     number_option("top_k", "options.top_k"),

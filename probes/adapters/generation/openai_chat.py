@@ -8,6 +8,7 @@ from probes.adapters.generation.options import (
     DEFAULT,
     MAX_USER,
     Option,
+    OptionTable,
     Values,
     effort_option,
     number_option,
@@ -61,7 +62,7 @@ def _read_flag(value: JSON) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-OPTIONS = (
+OPTIONS = OptionTable(
     number_option("temperature", "temperature"),
     number_option("top_p", "top_p"),
     number_option("seed", "seed"),

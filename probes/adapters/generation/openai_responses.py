@@ -9,6 +9,7 @@ from probes.adapters.generation.options import (
     DEFAULT,
     MAX_USER,
     Option,
+    OptionTable,
     Values,
     effort_option,
     number_option,
@@ -35,7 +36,7 @@ def _write_output(output: JSONOutput) -> Values:
     return ({"type": "json_schema", **write_schema_output(output)},)
 
 
-OPTIONS = (
+OPTIONS = OptionTable(
     number_option("temperature", "temperature"),
     number_option("top_p", "top_p"),
     effort_option("reasoning.effort"),

@@ -68,21 +68,45 @@ class Option:
         return None if all(value is None for value in values) else self.read(*values)
 
 
-def read_generation(options: Sequence[Option], body: Mapping[str, JSON]) -> Generation:
+class OptionTable:
+    """The options of one format."""
+
+    def __init__(self, *options: Option) -> None:
+        self.options = {option.name: option for option in options}
+        self._by_field: dict[str, list[Option]] = {}
+        for option in options:
+            for field in dict.fromkeys(path.partition(".")[0] for path in option.paths):
+                self._by_field.setdefault(field, []).append(option)
+
+    def __iter__(self) -> Iterator[Option]:
+        return iter(self.options.values())
+
+    def touched_by(self, body: Mapping[str, JSON]) -> dict[str, Option]:
+        """The options whose fields occur in a request, by name."""
+        by_field = self._by_field
+        fields = [field for field in body if field in by_field]
+        return {option.name: option for field in fields for option in by_field[field]}
+
+
+def read_generation(options: OptionTable, body: Mapping[str, JSON]) -> Generation:
     """The generation that the fields of a request describe."""
-    found = {option.name: option.read_from(body) for option in options}
+    touched = options.touched_by(body)
+    if not touched:
+        return DEFAULT_GENERATION
+    found = {name: option.read_from(body) for name, option in touched.items()}
     found = {name: value for name, value in found.items() if value not in (None, DEFAULT)}
     return Generation(**found) if found else DEFAULT_GENERATION
 
 
 def write_generation(
-    options: Sequence[Option], own: Mapping[str, JSON], call: ModelCall
+    options: OptionTable, own: Mapping[str, JSON], call: ModelCall
 ) -> tuple[dict[str, JSON], dict[str, JSON]]:
     """The client's fields that still hold, and those that say the rest of the generation."""
     kept, written = dict(own), dict[str, JSON]()
-    if call.generation is DEFAULT_GENERATION and not own:
-        return kept, written
-    for option in options:
+    touched = options.touched_by(own) if own else {}
+    if call.generation is not DEFAULT_GENERATION:
+        touched |= _options_of(call.generation, options)
+    for option in touched.values():
         before, value = option.read_from(own), getattr(call.generation, option.name)
         if value == (None if before == DEFAULT else before):
             continue
@@ -95,14 +119,13 @@ def write_generation(
 
 
 def generation_losses(
-    options: Sequence[Option], generation: Generation, own: Mapping[str, JSON]
+    options: OptionTable, generation: Generation, own: Mapping[str, JSON]
 ) -> Iterator[Loss]:
     """What this format cannot say of a generation; `own` are the client's fields in this format."""
-    if generation == DEFAULT_GENERATION:
+    if generation is DEFAULT_GENERATION:
         return
-    rows = {option.name: option for option in options}
     for name in Generation.__slots__:
-        value, row = getattr(generation, name), rows.get(name)
+        value, row = getattr(generation, name), options.options.get(name)
         if value is None or name in SAID_ANYWAY or (row and row.read_from(own) == value):
             continue
         message = f"The format has no {name.replace('_', ' ')} of this kind."
@@ -114,19 +137,27 @@ def generation_losses(
 
 
 def unread_options(
-    options: Sequence[Option], fields: Mapping[str, JSON], generation: Generation
+    options: OptionTable, fields: Mapping[str, JSON], generation: Generation
 ) -> dict[str, JSON]:
     """A format's fields without those that the generation says."""
     unread = dict(fields)
-    for option in options:
+    for option in options.touched_by(fields).values():
         value = option.read_from(fields)
         if value is not None and value in (DEFAULT, getattr(generation, option.name)):
             unread = without_paths(unread, option.paths)
     return unread
 
 
+def _options_of(generation: Generation, options: OptionTable) -> dict[str, Option]:
+    """The rows of the options that a generation sets."""
+    rows = options.options
+    return {name: rows[name] for name in rows if getattr(generation, name) is not None}
+
+
 def merge_fields(first: Mapping[str, JSON], second: Mapping[str, JSON]) -> dict[str, JSON]:
     """Both objects in one; the second wins. Inner objects are merged, unless they have a type."""
+    if not first:
+        return dict(second)
     merged = dict(first)
     for name, value in second.items():
         before = merged.get(name)

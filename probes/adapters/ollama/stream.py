@@ -170,9 +170,9 @@ class OllamaStreamWriter:
         self._calls = 0
 
     def write(self, event: Event) -> bytes:
-        self._head.read(event)
         match event:
             case ReplyStarted():
+                self._head.read(event)
                 return b""
             case PartStarted():
                 names = {kind: name for name, kind in KINDS.items()}
@@ -184,6 +184,7 @@ class OllamaStreamWriter:
             case PartEnded():
                 return self._finish_part(event.index, event.part)
             case ReplyEnded():
+                self._head.read(event)
                 return self._last_line(event)
 
     def heartbeat(self) -> bytes:

@@ -195,8 +195,8 @@ def call_leftover(entry: Mapping[str, JSON], index: int) -> dict[str, JSON]:
     own = unread_fields(entry, *_KNOWN_CALL)
     if own.get("index") == index:
         del own["index"]
-    return join_levels(
-        own,
-        function=unread_fields(object_or_empty(entry.get("function")), *_KNOWN_FUNCTION),
-        custom=unread_fields(object_or_empty(entry.get("custom")), *_KNOWN_CUSTOM),
-    )
+    if "custom" in entry:
+        inner = unread_fields(object_or_empty(entry.get("custom")), *_KNOWN_CUSTOM)
+        return join_levels(own, custom=inner)
+    inner = unread_fields(object_or_empty(entry.get("function")), *_KNOWN_FUNCTION)
+    return join_levels(own, function=inner)

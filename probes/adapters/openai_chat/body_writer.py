@@ -169,10 +169,10 @@ def reasoning_name(part: Reasoning) -> str:
 
 def carries_blocks(result: ToolResult) -> bool:
     """Whether a result's blocks are sent unchanged."""
-    if "content" in own_outer_fields(result.extra, FORMAT):
-        return True
-    own = all(map(_is_own_block, result.blocks))
-    return bool(result.blocks) and not result.is_error and own
+    if not result.blocks:
+        return False
+    own = not result.is_error and all(map(_is_own_block, result.blocks))
+    return own or "content" in own_outer_fields(result.extra, FORMAT)
 
 
 def _is_own_block(block: JSON) -> bool:

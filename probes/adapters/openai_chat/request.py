@@ -142,21 +142,18 @@ class _History:
             return ToolResult(self._call_id(name), _message_text(message, path), name=name)
         own = unread_fields(message, "role", "tool_call_id", "content")
         content = message.get("content")
-        blocks = tuple(content) if isinstance(content, list) else ()
-        text = blocks_text(blocks, "") if blocks else result_text(content)
-        parts = _content(content, path) if blocks else (Text(text),)
-        if len(blocks) == 1 and parts == (Text(text),):
+        id_, name = require_text(message, "tool_call_id", path), text_or_empty(message.get("name"))
+        if not isinstance(content, list):
+            extra = keep_extra(FORMAT, own)
+            return ToolResult(id_, result_text(content), name=name, extra=extra)
+        text, blocks, parts = blocks_text(content, ""), tuple(content), _content(content, path)
+        if parts == (Text(text),):
             blocks = ()
         if any(not isinstance(part, Text | Image) or part.extra for part in parts):
             own["content"] = content
-        return ToolResult(
-            require_text(message, "tool_call_id", path),
-            text,
-            name=text_or_empty(message.get("name")),
-            blocks=blocks,
-            extra=keep_extra(FORMAT, own),
-            parts=typed_parts(parts),
-        )
+        extra = keep_extra(FORMAT, own)
+        images = typed_parts(parts)
+        return ToolResult(id_, text, name=name, blocks=blocks, extra=extra, parts=images)
 
     def _call_id(self, name: str) -> str:
         calls: list[ToolCall] = [call for turn in self.turns[-3:] for call in turn.calls]

@@ -70,9 +70,9 @@ class OpenAIStreamWriter:
         self._broken = False
 
     def write(self, event: Event) -> bytes:
-        self._reply.read(event)
         match event:
             case ReplyStarted():
+                self._reply.read(event)
                 return b""
             case PartStarted():
                 return self._first() + self._start(event)
@@ -81,6 +81,7 @@ class OpenAIStreamWriter:
             case PartEnded():
                 return self._finish(self._open.pop(event.index), event)
             case ReplyEnded():
+                self._reply.read(event)
                 return self._first() + self._end(event.reply)
 
     def heartbeat(self) -> bytes:

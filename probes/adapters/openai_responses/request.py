@@ -202,10 +202,10 @@ def _read_result(item: Mapping[str, JSON], path: str) -> ToolResult:
     entries = output if isinstance(output, list) else []
     if entries and not all(map(_is_understood, entries)):
         own["output"] = output
-    parts = typed_parts(message_parts({"content": entries}))
+    parts = typed_parts(message_parts({"content": entries})) if entries else ()
     return ToolResult(
         require_text(item, "call_id", path),
-        blocks_text(entries, "") if entries else result_text(output),
+        blocks_text(entries, "") if isinstance(output, list) else result_text(output),
         blocks=tuple(entries) if len(entries) > 1 or parts or "output" in own else (),
         extra=keep_extra(FORMAT, own),
         parts=parts,

@@ -67,9 +67,9 @@ class ResponsesStreamWriter:
         self._begun = False
 
     def write(self, event: Event) -> bytes:
-        self._head.read(event)
         match event:
             case ReplyStarted():
+                self._head.read(event)
                 return b""
             case PartStarted():
                 return self._first() + self._start(event)
@@ -78,6 +78,7 @@ class ResponsesStreamWriter:
             case PartEnded():
                 return self._finish(self._open.pop(event.index), event.part)
             case ReplyEnded():
+                self._head.read(event)
                 return self._first() + self._close_message() + self._end(event.reply)
 
     def heartbeat(self) -> bytes:
