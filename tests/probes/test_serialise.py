@@ -14,7 +14,12 @@ from probes.messages import (
     JSON,
     Breakage,
     BrokenCall,
+    ClientTool,
     Deviation,
+    ErrorKind,
+    Generation,
+    Image,
+    JSONOutput,
     Location,
     ModelCall,
     Opaque,
@@ -22,15 +27,19 @@ from probes.messages import (
     Reasoning,
     ReasoningKind,
     Reply,
+    ReplyError,
     Role,
     Stop,
     Text,
+    Thinking,
+    ThinkingMode,
     ToolCall,
     ToolChoice,
     ToolResult,
     ToolSpec,
     Turn,
     Usage,
+    VendorTool,
 )
 from probes.serialise import Value, from_json, to_json
 
@@ -200,3 +209,23 @@ def test_arbitrary_data_is_read_or_refused(data: JSON) -> None:
     entry = cast("dict[str, JSON]", data if isinstance(data, dict) else {"type": data})
     with pytest.raises(WireError):
         from_json({**entry, "version": 1})
+
+
+def test_what_a_gateway_carries_comes_back_equal_from_storage() -> None:
+    """Options, pictures, typed tools and errors, as a stored request and a stored reply."""
+    tool = ToolSpec("ns__f", "", None, client_tool=ClientTool("openai_responses", "f", "ns"))
+    image = Image("image/png", "AAAA")
+    thinking = Thinking(ThinkingMode.ON, "high", 9)
+    generation = Generation(0.5, stop=("a",), thinking=thinking, output=JSONOutput({}), user="u")
+    call = ModelCall(
+        "m",
+        (Turn(Role.USER, (image, ToolResult("c", "x", parts=(Text("x"), image)))),),
+        (tool,),
+        tool_choice=ToolChoice("auto", names=("ns__f",)),
+        generation=generation,
+        vendor_tools=(VendorTool("web", "web_search", "openai_responses", {"a": 1}, 2),),
+    )
+    error = ReplyError(ErrorKind.RATE_LIMIT, "slow", "429", 1.5)
+
+    for value in (call, Reply((image,), Stop.ERROR, error=error)):
+        assert from_json(json.loads(json.dumps(to_json(value)))) == value

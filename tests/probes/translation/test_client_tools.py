@@ -7,11 +7,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
-import openai.types.chat.completion_create_params as chat_params
-import openai.types.responses.response_create_params as responses_params
 import pytest
 from openai.types.responses import Response
-from pydantic import TypeAdapter
 
 from probes.adapters import FORMATS
 from probes.adapters.base import write_event_stream
@@ -20,6 +17,7 @@ from probes.messages import ModelCall, Reply, Role, Stop, Text, ToolCall, ToolCh
 from probes.streams.assembler import reply_events
 from probes.tool_name_map import NAME_RULES, fit_tool_names
 from tests.probes.adapters.wire_bodies import read_stream
+from tests.probes.translation.sdk_types import VALIDATORS
 
 OTHERS = sorted(set(FORMATS) - {"openai_responses"})
 FUNCTION: Any = {"type": "function", "name": "f", "parameters": {"type": "object"}}
@@ -177,9 +175,7 @@ def test_codexs_request_is_read_and_written_back() -> None:
         ("apply_patch", {"input": '*** Begin\n"x"'}),
     ]
     assert written("openai_responses", call) == CODEX
-    TypeAdapter(responses_params.ResponseCreateParamsNonStreaming).validate_python(
-        written("openai_responses", call)
-    )
+    VALIDATORS["openai_responses"](written("openai_responses", call))
 
 
 def test_a_namespace_loses_only_the_tool_that_is_withheld() -> None:
@@ -206,7 +202,7 @@ def test_codexs_tools_are_functions_elsewhere(other: str) -> None:
     assert read.tools[3].schema == call.tools[3].schema
     assert "lark grammar:\nstart" in json.dumps(sent).replace("\\n", "\n")
     if other == "openai":
-        TypeAdapter(chat_params.CompletionCreateParamsNonStreaming).validate_python(sent)
+        VALIDATORS["openai"](sent)
 
 
 def answer_of(format: str) -> Reply:

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import fields, replace
 from itertools import product
 from typing import Any
 
-import anthropic.types
-import ollama
-import openai.types.chat.completion_create_params as chat_params
-import openai.types.responses.response_create_params as responses_params
 import pytest
-from google.genai import types as gemini_types
-from pydantic import TypeAdapter
 
 from probes.adapters import FORMATS
 from probes.adapters.generation import OPTIONS
@@ -29,6 +22,7 @@ from probes.messages import (
     ThinkingMode,
     Turn,
 )
+from tests.probes.translation.sdk_types import VALIDATORS
 
 PAIRS = list(product(sorted(FORMATS), repeat=2))
 SCHEMA: Any = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
@@ -395,23 +389,6 @@ def test_the_table_of_options_names_fields_of_the_value() -> None:
 
 
 # The official SDKs judge what is written.
-
-
-def validate_gemini(body: Any) -> None:
-    gemini_types.GenerationConfig.model_validate(body["generationConfig"])
-
-
-VALIDATORS: dict[str, Callable[[Any], object]] = {
-    "anthropic": TypeAdapter(
-        anthropic.types.message_create_params.MessageCreateParamsNonStreaming
-    ).validate_python,
-    "openai": TypeAdapter(chat_params.CompletionCreateParamsNonStreaming).validate_python,
-    "openai_responses": TypeAdapter(
-        responses_params.ResponseCreateParamsNonStreaming
-    ).validate_python,
-    "gemini": validate_gemini,
-    "ollama": ollama._types.ChatRequest.model_validate,
-}
 
 
 @pytest.mark.parametrize(("client", "endpoint"), PAIRS)

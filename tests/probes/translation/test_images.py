@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from itertools import product
 from typing import Any
 
-import anthropic.types
-import ollama
-import openai.types.chat.completion_create_params as chat_params
-import openai.types.responses.response_create_params as responses_params
 import pytest
-from google.genai import types as gemini_types
-from pydantic import TypeAdapter
 
 from probes.adapters import FORMATS
 from probes.adapters.images import FOLLOWS
@@ -30,6 +23,7 @@ from probes.messages import (
     ToolResult,
     Turn,
 )
+from tests.probes.translation.sdk_types import VALIDATORS
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAAA="
 JPEG = "/9j/4AAQSkZJRg=="
@@ -341,24 +335,6 @@ def test_a_picture_of_unknown_kind_is_not_given_one() -> None:
         "application/octet-stream",
         "image/png",
     ]
-
-
-def validate_gemini(body: Any) -> None:
-    for content in body["contents"]:
-        gemini_types.Content.model_validate(content)
-
-
-VALIDATORS: dict[str, Callable[[Any], object]] = {
-    "anthropic": TypeAdapter(
-        anthropic.types.message_create_params.MessageCreateParamsNonStreaming
-    ).validate_python,
-    "openai": TypeAdapter(chat_params.CompletionCreateParamsNonStreaming).validate_python,
-    "openai_responses": TypeAdapter(
-        responses_params.ResponseCreateParamsNonStreaming
-    ).validate_python,
-    "gemini": validate_gemini,
-    "ollama": ollama._types.ChatRequest.model_validate,
-}
 
 
 @pytest.mark.parametrize("endpoint", sorted(FORMATS))
