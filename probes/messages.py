@@ -98,11 +98,11 @@ class ToolSpec:
 class VendorTool:
     """A tool that one format defines: run by the vendor, or known to its models by its type.
 
-    `position` is its place in the client's list of tools.
+    `kind` is the type, `position` its place in the client's list of tools.
     """
 
     name: str
-    type: str
+    kind: str
     format: str
     raw: Mapping[str, JSON]
     position: int = 0

@@ -289,7 +289,7 @@ _SHAPES: Mapping[type, _Shape] = {
         "vendor_tool",
         VendorTool,
         name=_string,
-        type=_string,
+        kind=_string,
         format=_string,
         raw=_mapping,
         position=_integer,

@@ -127,7 +127,7 @@ def test_typed_tools_are_listed_and_written_back(format: str) -> None:
 
     call = FORMATS[format].read_request(body)
 
-    assert [(tool.name, tool.type) for tool in call.vendor_tools] == names
+    assert [(tool.name, tool.kind) for tool in call.vendor_tools] == names
     assert [spec.name for spec in call.tools] == ["f"]
     assert written(format, call) == body
 
@@ -142,7 +142,7 @@ def test_a_withheld_tool_is_in_no_request(format: str) -> None:
         kept = (*call.vendor_tools[:index], *call.vendor_tools[index + 1 :])
         sent = json.dumps(written(format, replace(call, vendor_tools=kept)))
         assert type_ not in sent
-        assert all(tool.type in sent for tool in kept)
+        assert all(tool.kind in sent for tool in kept)
 
 
 @pytest.mark.parametrize("format", sorted(TYPED))
