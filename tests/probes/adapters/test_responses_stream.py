@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from probes.adapters.base import write_event_stream
 from probes.adapters.openai_responses.adapter import OpenAIResponsesAdapter
 from probes.adapters.openai_responses.stream_writer import ResponsesStreamWriter
 from probes.events import ReplyHead
-from probes.messages import JSON, Breakage, Reasoning, ReasoningKind, Stop, Text, ToolCall
+from probes.messages import JSON, Breakage, Reasoning, ReasoningKind, Reply, Stop, Text, ToolCall
 from probes.streams.assembler import reply_events
 from tests.probes.adapters.openai_bodies import (
     check_events,
@@ -216,15 +217,21 @@ def test_an_answer_that_was_not_streamed_is_read_all_the_same() -> None:
 
 
 def test_a_written_stream_has_one_id_from_beginning_to_end() -> None:
-    """Clients reject a response whose id changes; without an id one is minted."""
-    wire = b"".join(
-        write_event_stream(RESPONSES, reply_events(RESPONSES.read_reply(WHOLE)))
-    ).decode()
+    """Clients reject a response whose id changes: the caller's, the endpoint's, or a minted one."""
+    reply = RESPONSES.read_reply(WHOLE)
 
+    (given,) = response_ids(reply, ReplyHead("resp_ours"))
+    (own,) = response_ids(reply, ReplyHead())
+    (minted,) = response_ids(replace(reply, id=""), ReplyHead())
+
+    assert (given, own) == ("resp_ours", reply.id)
+    assert minted.startswith("resp_")
+
+
+def response_ids(reply: Reply, head: ReplyHead) -> set[str]:
+    wire = b"".join(write_event_stream(RESPONSES, reply_events(reply), head)).decode()
     bodies = [json.loads(line[6:]) for line in wire.splitlines() if line.startswith("data: ")]
-    ids = {body["response"]["id"] for body in bodies if "response" in body}
-    assert len(ids) == 1
-    assert ids.pop().startswith("resp_")
+    return {body["response"]["id"] for body in bodies if "response" in body}
 
 
 def test_what_is_held_back_never_goes_out() -> None:
