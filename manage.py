@@ -14,7 +14,6 @@ VENV = ROOT / ".venv"
 
 def main() -> int:
     _use_own_packages()
-    from django.core.exceptions import ImproperlyConfigured
     from django.db import OperationalError
 
     from launcher import running_product
@@ -24,9 +23,6 @@ def main() -> int:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     try:
         _execute()
-    except ImproperlyConfigured as exc:
-        sys.stderr.write(f"The settings cannot be used: {exc}\n{running_product.WHERE}\n")
-        return 2
     except OperationalError as exc:
         reason = str(exc).strip()
         sys.stderr.write(f"The database cannot be used: {reason}\n{running_product.WHERE}\n")

@@ -13,11 +13,16 @@ LOOPBACK = "127.0.0.1"
 CANDIDATES = range(20_000, 32_000)
 
 
+# Servers are given their ports before any of them listens.
+_given: set[int] = set()
+
+
 def free_port() -> int:
-    """Return a port without a listener."""
+    """Return a port without a listener, and never the same one twice."""
     # SystemRandom: two starts must not choose alike, even if a seed was set.
     for port in random.SystemRandom().sample(CANDIDATES, 50):
-        if is_free(port):
+        if port not in _given and is_free(port):
+            _given.add(port)
             return port
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))

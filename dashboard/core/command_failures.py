@@ -10,6 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import OperationalError
 
 from dashboard.core.database_errors import is_unreachable, known_problem
+from launcher import running_product
 from launcher.server_urls import explain_database_error
 
 WRONG_SETTINGS = 2
@@ -21,7 +22,7 @@ def explain_failures() -> Iterator[None]:
     try:
         yield
     except ImproperlyConfigured as exc:
-        sys.stderr.write(f"The settings cannot be used: {exc}\n")
+        sys.stderr.write(f"The settings cannot be used: {exc}\n{running_product.WHERE}\n")
     except OperationalError as exc:
         sentence = explain_database_error(exc) if is_unreachable(exc) else known_problem(exc)
         if sentence is None:

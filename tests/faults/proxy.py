@@ -42,7 +42,11 @@ class Cable:
         trace: TracebackType | None,
     ) -> None:
         self._passing.set()
+        accepting, *_ = self._threads
         # Closing a socket does not wake a thread that waits on it; shutting it down does.
+        _shut_down(self._listener)
+        # It may still connect a client that came while the cable was cut.
+        accepting.join(10)
         for end in [self._listener, *self._ends]:
             _shut_down(end)
             end.close()

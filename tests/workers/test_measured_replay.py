@@ -29,8 +29,8 @@ def counts(run: Run, metric: str) -> tuple[int, int]:
     return row.trials, row.failures
 
 
-def round_trip(run: Run) -> Attempt:
-    return Attempt.objects.get(run=run, probe="round_trip", trial=1)
+def count_requests(run: Run) -> int:
+    return sum(attempt.requests for attempt in Attempt.objects.filter(run=run))
 
 
 def test_the_second_run_starts_with_the_measured_rule(vendor_url: str) -> None:
@@ -50,7 +50,7 @@ def test_the_second_run_starts_with_the_measured_rule(vendor_url: str) -> None:
     first, second = probe(endpoint), probe(endpoint)
 
     assert endpoint.profile.capabilities["reasoning_replay"]["value"] == "required_all_turns"
-    assert [round_trip(run).requests for run in (first, second)] == [3, 2]
+    assert count_requests(first) > count_requests(second)
     for run in (first, second):
         trials, failures = counts(run, "reasoning_replay_error")
         assert trials >= 4

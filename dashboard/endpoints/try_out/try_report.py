@@ -50,7 +50,7 @@ def build_report(result: TryResult, target: Target, *, key_label: str) -> TryRep
 
 def _verdict(result: TryResult) -> tuple[Status, str]:
     if result.error is not None:
-        return Status.FAILING, _error_title(result.error)
+        return Status.FAILING, _error_title(result.error, result)
     if not result.findings:
         return Status.HEALTHY, _("It works: one tool call came back, just as asked.")
     if any(finding.kind is FindingKind.LEAKED_CALL for finding in result.findings):
@@ -65,13 +65,13 @@ def _badge(status: Status) -> str:
     return labels.get(status, _("does not work"))
 
 
-def _error_title(error: ProbesError) -> str:
+def _error_title(error: ProbesError, result: TryResult) -> str:
     match error:
         case WireError():
             return _("It answers, but not in the format of this provider.")
         case ProviderError():
             return _("It is reachable, but no model answered.")
-        case _ if error.received is not None:
+        case _ if result.status is not None:
             return _("It is reachable, but its answer could not be read.")
         case _:
             return _("It could not be reached.")
