@@ -42,14 +42,14 @@ class Extent:
 
 GATE = Extent(
     kills=26,
-    hostile_characters=1_000_000,
-    hostile_growth=12_000,
+    hostile_characters=2_000_000,
+    hostile_growth=24_000,
     cuts=12,
-    prefix_step=8,
+    prefix_step=4,
     faults_over_http=False,
     coverage_runs=8,
     examples=30,
-    fuzz_examples=3,
+    fuzz_examples=5,
     run_machine_examples=8,
     store_examples=20,
     api_examples=2,

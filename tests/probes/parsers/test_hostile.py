@@ -122,7 +122,7 @@ def growth(read: Callable[[str], object], small: str, large: str) -> float:
     # bound is the last.
     fast = slow = float("inf")
     for _ in range(ROUNDS):
-        fast = min(fast, *(max(seconds(read, small), 0.00025) for _ in range(3)))
+        fast = min(fast, *(max(seconds(read, small), 0.0005) for _ in range(3)))
         slow = min(slow, seconds(read, large))
         if slow < BOUND * fast:
             break
