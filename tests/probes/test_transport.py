@@ -181,12 +181,15 @@ async def test_bytes_that_are_no_http_answer_are_quoted(
 
 async def test_the_bytes_of_one_answer_are_not_quoted_for_the_next() -> None:
     """A kept connection that is closed before the second answer began says that none came."""
-    answers = iter([b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", b""])
+    # The second request is sent again, on a new connection.
+    answers = iter([b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", b"", b""])
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         for reply in answers:
             await reader.readuntil(b"{}")
             writer.write(reply)
+            if not reply:
+                break
         writer.close()
 
     async with (
