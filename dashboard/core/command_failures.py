@@ -22,12 +22,12 @@ def explain_failures() -> Iterator[None]:
     try:
         yield
     except ImproperlyConfigured as exc:
-        sys.stderr.write(f"The settings cannot be used: {exc}\n{running_product.WHERE}\n")
+        sys.stderr.write(f"The settings cannot be used: {exc} {running_product.WHERE}\n")
     except OperationalError as exc:
         sentence = explain_database_error(exc) if is_unreachable(exc) else known_problem(exc)
         if sentence is None:
             raise
-        sys.stderr.write(f"{sentence}\n")
+        sys.stderr.write(f"{sentence} {running_product.WHERE}\n")
     else:
         return
     raise SystemExit(WRONG_SETTINGS)

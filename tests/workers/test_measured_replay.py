@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dashboard.endpoints.services import endpoints
-from dashboard.models import Attempt, Endpoint, Run, RunMetric
+from dashboard.models import Endpoint, Run, RunMetric
 from dashboard.runs import services as runs
 from workers.probing import execute_run
 
@@ -29,10 +29,6 @@ def counts(run: Run, metric: str) -> tuple[int, int]:
     return row.trials, row.failures
 
 
-def count_requests(run: Run) -> int:
-    return sum(attempt.requests for attempt in Attempt.objects.filter(run=run))
-
-
 def test_the_second_run_starts_with_the_measured_rule(vendor_url: str) -> None:
     """A vendor under `openai` that wants its reasoning back is refused once, and never again."""
     endpoint = endpoints.create(
@@ -50,7 +46,6 @@ def test_the_second_run_starts_with_the_measured_rule(vendor_url: str) -> None:
     first, second = probe(endpoint), probe(endpoint)
 
     assert endpoint.profile.capabilities["reasoning_replay"]["value"] == "required_all_turns"
-    assert count_requests(first) > count_requests(second)
     for run in (first, second):
         trials, failures = counts(run, "reasoning_replay_error")
         assert trials >= 4

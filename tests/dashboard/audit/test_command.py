@@ -14,7 +14,7 @@ from dashboard.audit import chain
 from dashboard.core.sql import execute
 from tests.dashboard.audit.builders import link_now, record_entries
 from tests.preloaded import run_module
-from workers.upkeep import upkeep
+from workers.upkeep import do_upkeep
 
 pytestmark = pytest.mark.django_db
 
@@ -68,7 +68,7 @@ def test_once_a_day_the_head_is_told_to_the_log() -> None:
     record_entries("one")
     link_now()
     with structlog.testing.capture_logs() as lines:
-        upkeep()
-        upkeep()
+        do_upkeep()
+        do_upkeep()
     heads = [line["head"] for line in lines if line["event"] == "audit head"]
     assert heads == [str(chain.read_head())]
